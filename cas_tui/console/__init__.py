@@ -1,0 +1,1 @@
+"""The terminal console. Importing this costs nothing; Textual is loaded when the console starts."""

@@ -1,0 +1,1 @@
+"""Whole screens: where panes stand, and which of them the keys go to."""
