@@ -33,11 +33,13 @@ __all__ = [
     "block",
     "cells",
     "clip",
+    "is_safe",
     "line",
     "pad",
     "percent",
     "plural",
     "quote",
+    "safe",
     "size",
     "span",
     "suspicious",
@@ -56,6 +58,7 @@ _PLAIN: Final = re.compile(
     "[\x20-\x7e\xa1-\xac\xae-\u02ff\u0400-\u0482\u048a-\u052f\u2010-\u2027\u2030-\u205e\u2190-\u21e4\u2500-\u25ff"
     "\u2713-\u2718\u3001-\u3003\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3]*"
 )
+_SHOWN: Final = re.compile(_PLAIN.pattern.replace("]*", "⟨⟩⇥]*"))
 _TOKEN: Final = re.compile(r"⟨[^⟩]{1,9}⟩|\\<[^>]{1,9}>|⇥   |.", re.DOTALL)
 
 
@@ -162,6 +165,31 @@ def _mark(name: str, ascii_only: bool) -> str:
     if ascii_only:
         return f"\\<{name}>"
     return _TAB if name == "TAB" else f"⟨{name}⟩"
+
+
+def is_safe(shown: str) -> bool:
+    """Whether a text could have come from the gate: nothing hidden in it, and no accent without a letter below it."""
+    if _SHOWN.fullmatch(shown):
+        return True
+    marks, base = 0, False
+    for char in shown:
+        if hidden_name(char):
+            return False
+        if wcwidth(char) == 0:
+            marks += 1
+            if not base or marks > MOST_MARKS:
+                return False
+        else:
+            marks, base = 0, char != " "
+    return True
+
+
+def safe(shown: str) -> str:
+    """Text that should have gone through the gate already, put through it now if it cannot have been.
+
+    Marks in it are taken at their word, so this is a last defence of the terminal and no replacement for `line`.
+    """
+    return shown if is_safe(shown) else line(shown)
 
 
 def cells(shown: str) -> int:
