@@ -62,7 +62,7 @@ _WORDS: Final[dict[str, str]] = {
     "mixed_script": "a word in two alphabets",
     "lookalike": "letters that pass for Latin ones",
     "not_normalised": "letters put together from parts",
-    "mark_pile": "accents piled on one letter",
+    "mark_pile": "accents piled on one letter, or on none",
     "trailing_space": "spaces at the end of a line",
     "tab": "tabs",
     "carriage_return": "carriage returns",
@@ -132,11 +132,14 @@ def _words(text: str, found: dict[str, list[str]]) -> None:
 
 
 def _marks(text: str, found: dict[str, list[str]]) -> None:
-    run = 0
+    room = 0
     for char in text:
-        run = run + 1 if unicodedata.category(char).startswith("M") else 0
-        if run > _MOST_MARKS:
-            found.setdefault("mark_pile", []).append(char)
+        if not unicodedata.category(char).startswith("M"):
+            room = 0 if char in " \n" else _MOST_MARKS
+        elif not hidden_name(char):
+            if room == 0:
+                found.setdefault("mark_pile", []).append(char)
+            room = max(room - 1, 0)
     if not unicodedata.is_normalized("NFC", text):
         _extend(found, "not_normalised", text, lambda char: unicodedata.combining(char) > 0 or not _stable(char))
 
