@@ -5,6 +5,9 @@ This module knows no filesystem and no git; it only names outcomes.
 
 from __future__ import annotations
 
+import errno
+from typing import Final
+
 
 class Refused(Exception):
     """The op was not done and nothing was changed.
@@ -40,3 +43,19 @@ class Failed(Exception):
         self.reason = reason
         self.detail = detail
         self.partial = partial
+
+
+_ESCAPES: Final = {errno.ELOOP, errno.EXDEV, errno.EAGAIN}
+
+
+def refusal_of(error: OSError, rel: str, *, missing: str = "file_not_found") -> Refused:
+    """An operating system error, before anything was changed, as a refusal with a reason."""
+    if error.errno == errno.EEXIST:
+        return PreImageChanged(f"{rel} appeared")
+    if error.errno in _ESCAPES:
+        return Refused("symlink_escape", rel)
+    if error.errno in (errno.ENOENT, errno.ENOTDIR):
+        return Refused(missing, rel, status="error")
+    if error.errno in (errno.ENAMETOOLONG, errno.EINVAL):
+        return Refused("path_denied", f"{rel}: {error.strerror}")
+    return Refused("io_error", f"{rel}: {error.strerror}", status="error")

@@ -52,13 +52,13 @@ def show_file(plan: FilePlan, *, restore: bool) -> ShownFile:
         "foot": difference.foot(plan.before, plan.after),
         "mode": _mode_words(plan),
     }
+    if plan.was.type == "symlink":
+        display["was"] = "symlink"
     return ShownFile(title, summary, display, frozenset(found))
 
 
 def _opaque(plan: FilePlan) -> str:
     before, after = plan.before or b"", plan.after or b""
-    if plan.was.type == "symlink":
-        return "the path is a symlink now"
     if difference.is_binary(before) or difference.is_binary(after):
         return "binary content"
     if len(after) > MAX_AFTER_IMAGE or len(before) > 4 * MAX_AFTER_IMAGE:

@@ -19,8 +19,9 @@ from cas_tui.effects.errors import Refused
 from cas_tui.effects.git import GitRepo
 from cas_tui.effects.limits import MAX_FILE
 from cas_tui.effects.names import folded, is_below, printable
-from cas_tui.effects.paths import RootDir, is_temp_name
+from cas_tui.effects.paths import RootDir
 from cas_tui.effects.preimages import PreImageStore
+from cas_tui.effects.replacing import is_temp_name
 from cas_tui.effects.workspace import Workspace
 from cas_tui.protocol.decode import Json
 from cas_tui.protocol.digest import sha256
@@ -109,28 +110,28 @@ class _Walk:
         self.started = time.time_ns()
 
     def run(self, repo: pygit2.Repository | None) -> None:
-        todo: list[tuple[str, ...]] = [()]
+        todo: list[tuple[tuple[str, ...], os.stat_result | None]] = [((), None)]
         while todo:
-            parts = todo.pop()
-            info = self.root.stat("/".join(parts)) if parts else None
-            if parts and (info is None or not stat.S_ISDIR(info.st_mode)):
-                if info is not None:
-                    if len(self.paths) >= MAX_FILES:
-                        self.last = next(reversed(self.paths))
-                        return
-                    self._file("/".join(parts), info)
+            parts, info = todo.pop()
+            if info is None or stat.S_ISDIR(info.st_mode):
+                todo.extend(reversed(self._below(parts, repo)))
                 continue
-            todo.extend(reversed(self._below(parts, repo)))
+            if len(self.paths) >= MAX_FILES:
+                self.last = next(reversed(self.paths))
+                return
+            self._file("/".join(parts), info)
 
-    def _below(self, parts: tuple[str, ...], repo: pygit2.Repository | None) -> list[tuple[str, ...]]:
+    def _below(
+        self, parts: tuple[str, ...], repo: pygit2.Repository | None
+    ) -> list[tuple[tuple[str, ...], os.stat_result | None]]:
         rel = "/".join(parts)
         if len(parts) > MAX_DEPTH or (parts and repo is not None and _ignored(repo, rel + "/")):
             return []
         try:
-            names_here = self.root.names_in(rel)
+            entries = self.root.scan(rel)
         except Refused:
             return []
-        return [(*parts, name) for name in names_here if not self._out((*parts, name))]
+        return [((*parts, name), info) for name, info in entries if not self._out((*parts, name))]
 
     def _out(self, parts: tuple[str, ...]) -> bool:
         if folded(parts[-1]) == ".git" or is_temp_name(parts[-1]):

@@ -33,6 +33,12 @@ UNBORN: Final = "unborn"
 DETACHED: Final = "HEAD"
 """The branch name when HEAD points at a commit and not at a branch."""
 
+_OWN_PLACES: Final = (
+    "HEAD", "index", "config", "packed-refs", "objects", "objects/info", "objects/pack", "refs", "refs/heads", "logs",
+    "logs/HEAD", "logs/refs", "logs/refs/heads", "info",
+)  # fmt: skip
+"""Parts of a git directory that libgit2 writes or trusts, so none may lead elsewhere (SAFETY S1)."""
+
 # An acknowledged commit has to survive a power cut (SAFETY D1).
 pygit2.settings.enable_fsync_gitdir(True)
 
@@ -117,7 +123,14 @@ def _check(repo: pygit2.Repository, root: RootDir, *, linked: bool) -> None:
         raise Refused("git_not_ready", "the .git file names a repository that does not know this directory")
     if not linked and Path(repo.path).parent != root.path:
         raise Refused("git_not_ready", "the git directory is not the workspace's own")
-    for directory in (Path(repo.path), Path(_common_dir(repo.path))):
+    for name in _OWN_PLACES:
+        if os.path.islink(os.path.join(repo.path, name)):  # noqa: PTH114, PTH118 - cheap, at every use
+            raise Refused("git_not_ready", f"{name} of the git directory is a symlink")
+    common = _common_dir(repo.path)
+    with os.scandir(os.path.join(common, "objects")) as entries:  # noqa: PTH118
+        if any(entry.is_symlink() for entry in entries):
+            raise Refused("git_not_ready", "a directory of git objects is a symlink")
+    for directory in (Path(repo.path), Path(common)):
         if os.path.lexists(directory / "objects" / "info" / "alternates"):
             raise Refused("git_not_ready", "the repository takes objects from elsewhere (alternates)")
 
@@ -219,6 +232,16 @@ def require_quiet(repo: pygit2.Repository, *, on_branch: bool) -> None:
         raise Refused("git_not_ready", f"a {words} is in progress")
     if on_branch and repo.head_is_detached:
         raise Refused("git_not_ready", "HEAD is detached: there is no branch to commit on")
+
+
+def require_own_ref(repo: pygit2.Repository, ref: str) -> None:
+    """Refuse to write a reference through a directory that is a symlink (SAFETY S1). Raises Refused."""
+    for base in (repo.path, _common_dir(repo.path)):
+        here = Path(base)
+        for part in ref.split("/")[:-1]:
+            here = here / part
+            if here.is_symlink():
+                raise Refused("git_not_ready", f"a directory of {printable(ref)} is a symlink")
 
 
 def subject_of(commit: pygit2.Commit) -> str:

@@ -101,6 +101,8 @@ def _named(ws: Workspace, repo: pygit2.Repository, path: str, changed: Mapping[b
         raise Refused("file_not_found", resolved, status="error")
     if resolved.encode() not in changed and tracked:
         return None
+    if not tracked and repo.path_is_ignored(resolved):
+        raise Refused("path_denied", f"git ignores it: {resolved}")
     letter = "D" if image == ABSENT else "M" if tracked else "A"
     return StageItem(letter, resolved, image, _has_filter(repo, resolved))
 

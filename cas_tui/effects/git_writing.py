@@ -12,7 +12,7 @@ import pygit2
 from pygit2.enums import FileMode
 
 from cas_tui.effects.errors import Failed, PreImageChanged, Refused
-from cas_tui.effects.git import UNBORN, signature
+from cas_tui.effects.git import UNBORN, require_own_ref, signature
 from cas_tui.effects.git_plan import BranchPlan, CommitPlan, StagePlan, file_mode
 from cas_tui.effects.images import look
 from cas_tui.effects.names import printable
@@ -101,6 +101,7 @@ def commit(ws: Workspace, plan: CommitPlan, identity: tuple[str, str], when: dat
         ref = str(repo.lookup_reference("HEAD").target)
         if printable(ref.removeprefix("refs/heads/")) != plan.state.branch:
             raise PreImageChanged("another branch is checked out")
+        require_own_ref(repo, ref)
         who = signature(identity, when)
         repo.set_ident(*identity)
         parents = [] if plan.state.head == UNBORN else [pygit2.Oid(hex=plan.state.head)]
@@ -122,6 +123,7 @@ def branch(ws: Workspace, plan: BranchPlan, identity: tuple[str, str]) -> None:
     """
     with ws.repo().session() as repo:
         repo.set_ident(*identity)
+        require_own_ref(repo, f"refs/heads/{plan.name}")
         if plan.state.head == UNBORN:
             repo.set_head(f"refs/heads/{plan.name}")
             return

@@ -18,6 +18,7 @@ from unidiff.patch import PatchedFile, PatchSet
 
 from cas_tui.effects.difference import is_binary
 from cas_tui.effects.errors import Refused
+from cas_tui.effects.limits import MAX_AFTER_IMAGE
 
 DEV_NULL: Final = "/dev/null"
 _HUNK: Final = re.compile(r"@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
@@ -70,6 +71,8 @@ def read_patch(text: str, path: str) -> FilePatch:
     """
     if is_binary(text.encode()):
         raise patch_failed("it is binary")
+    if len(text) > MAX_AFTER_IMAGE:
+        raise patch_failed(f"it is larger than {MAX_AFTER_IMAGE >> 20} MiB")
     if not text.endswith("\n"):
         text += "\n"
     if _HUNK.match(text):

@@ -10,31 +10,29 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from cas_tui.effects import kernel, names
-from cas_tui.effects.errors import Failed, Refused
+from cas_tui.effects.errors import Refused, refusal_of
 from cas_tui.effects.limits import MAX_FILE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from cas_tui.effects.replacing import LastLook, lstat_at, replace_at, sweep_at, sync_after
 
 Parts = tuple[str, ...]
 
 MAX_LINKS: Final = 40
-_PATH_FLAGS: Final = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC if hasattr(os, "O_PATH") else os.O_NOFOLLOW
+# A descriptor that only names the thing, a symlink included; elsewhere the nearest that exists.
+_PATH_FLAGS: Final = os.O_CLOEXEC | (
+    os.O_PATH | os.O_NOFOLLOW if hasattr(os, "O_PATH") else getattr(os, "O_SYMLINK", 0) | os.O_NONBLOCK
+)
 _DIR_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _RESOLVE: Final = (
     kernel.RESOLVE_BENEATH | kernel.RESOLVE_NO_MAGICLINKS | kernel.RESOLVE_NO_SYMLINKS | kernel.RESOLVE_NO_XDEV
 )
-_TEMP_PREFIX: Final = ".cas-tui-"
-_TEMP_SUFFIX: Final = ".tmp"
 _RETRIES: Final = 16
 
 
@@ -134,7 +132,7 @@ class RootDir:
                 except FileNotFoundError:
                     return self._missing([item[0] for item in stack], [name, *reversed(todo)], parts)
                 except OSError as error:
-                    raise _refusal(error, "/".join(parts)) from None
+                    raise refusal_of(error, "/".join(parts)) from None
                 mode = os.fstat(fd).st_mode
                 if stat.S_ISLNK(mode) and (follow_leaf or todo):
                     os.close(fd)
@@ -157,7 +155,7 @@ class RootDir:
         try:
             target = os.readlink(name, dir_fd=dir_fd)
         except OSError as error:
-            raise _refusal(error, shown) from None
+            raise refusal_of(error, shown) from None
         if target.startswith("/"):
             raise Refused("symlink_escape", shown)
         return [part for part in target.split("/") if part not in ("", ".")]
@@ -211,7 +209,7 @@ class RootDir:
         try:
             fd = self._open_exact(resolved, os.O_RDONLY | os.O_NONBLOCK)
         except OSError as error:
-            raise _refusal(error, rel) from None
+            raise refusal_of(error, rel) from None
         mode = os.fstat(fd).st_mode
         if not stat.S_ISREG(mode):
             os.close(fd)
@@ -225,7 +223,7 @@ class RootDir:
         try:
             return self._open_exact(resolved, _DIR_FLAGS)
         except OSError as error:
-            raise _refusal(error, rel, missing="directory_not_found") from None
+            raise refusal_of(error, rel, missing="directory_not_found") from None
 
     def read(self, rel: str, *, limit: int = MAX_FILE) -> bytes:
         """The whole regular file. Raises Refused; a file above `limit` bytes is refused, not cut."""
@@ -241,7 +239,7 @@ class RootDir:
         try:
             fd = self._open_exact(_split(rel), os.O_RDONLY | os.O_NONBLOCK)
         except OSError as error:
-            raise _refusal(error, rel) from None
+            raise refusal_of(error, rel) from None
         with os.fdopen(fd, "rb") as file:
             info = os.fstat(fd)
             if not stat.S_ISREG(info.st_mode) or info.st_size > MAX_FILE:
@@ -257,7 +255,7 @@ class RootDir:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise _refusal(error, rel) from None
+            raise refusal_of(error, rel) from None
 
     def readlink(self, rel: str) -> str:
         """Where the symlink `rel` points, as bytes decoded with surrogateescape. Raises Refused."""
@@ -265,7 +263,7 @@ class RootDir:
             with self._parent(_split(rel)) as (parent, leaf):
                 return os.readlink(leaf, dir_fd=parent)
         except OSError as error:
-            raise _refusal(error, rel) from None
+            raise refusal_of(error, rel) from None
 
     def list(self, rel: str) -> tuple[os.DirEntry[str], ...]:
         """The entries of a directory, sorted by name; entries that are closed are left out. Raises Refused."""
@@ -278,14 +276,16 @@ class RootDir:
         finally:
             os.close(fd)
 
-    def names_in(self, rel: str) -> tuple[str, ...]:
-        """Every name in exactly this directory, closed ones too, sorted by bytes. Raises Refused."""
+    def scan(self, rel: str) -> tuple[tuple[str, os.stat_result], ...]:
+        """Every name in exactly this directory with its lstat, closed ones too, sorted by bytes. Raises Refused."""
         try:
             fd = self._open_exact(_split(rel), _DIR_FLAGS)
         except OSError as error:
-            raise _refusal(error, rel, missing="directory_not_found") from None
+            raise refusal_of(error, rel, missing="directory_not_found") from None
         try:
-            return tuple(sorted(os.listdir(fd), key=os.fsencode))  # noqa: PTH208 - of a descriptor
+            listed = sorted(os.listdir(fd), key=os.fsencode)  # noqa: PTH208 - of a descriptor
+            found = ((name, lstat_at(name, fd)) for name in listed)
+            return tuple((name, info) for name, info in found if info is not None)
         finally:
             os.close(fd)
 
@@ -305,7 +305,7 @@ class RootDir:
     def mkdirs(self, rel: str) -> tuple[str, ...]:
         """Make `rel` and its missing parents (0755), each through its parent's descriptor (SAFETY G14).
 
-        Returns the paths that were made. Raises Refused, or Failed when only some could be made.
+        Returns the paths that were made, outermost first. Raises Refused, with nothing left behind.
         """
         parts = _split(rel)
         made: list[str] = []
@@ -324,15 +324,23 @@ class RootDir:
                 if os.fstat(here).st_dev != self.device:
                     raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
         except OSError as error:
-            if made:
-                raise Failed("write_failed", f"{rel}: {error.strerror}", partial=True) from None
-            raise _refusal(error, rel, missing="directory_not_found") from None
+            self.remove_empty(made)
+            raise refusal_of(error, rel, missing="directory_not_found") from None
         finally:
             os.close(here)
         return tuple(made)
 
+    def remove_empty(self, made: Sequence[str]) -> None:
+        """Take back directories that `mkdirs` made, as far as they are still empty. Never raises."""
+        for rel in reversed(made):
+            try:
+                with self._parent(_split(rel)) as (parent, leaf):
+                    os.rmdir(leaf, dir_fd=parent)
+            except OSError:
+                return
+
     def replace_atomically(
-        self, rel: str, data: bytes, mode: int | None = None, *, last_look: Callable[[], None] | None = None
+        self, rel: str, data: bytes, mode: int | None = None, *, last_look: LastLook | None = None
     ) -> None:
         """Put `data` at `rel`: the old file or the new one is there at every instant, never a part (SAFETY D3, G09).
 
@@ -346,49 +354,20 @@ class RootDir:
         """
         try:
             with self._parent(_split(rel)) as (parent, leaf):
-                self._replace(parent, leaf, data, mode, last_look)
+                replace_at(parent, leaf, data, mode, last_look)
         except OSError as error:
-            raise _refusal(error, rel, missing="directory_not_found") from None
+            raise refusal_of(error, rel, missing="directory_not_found") from None
 
-    def _replace(
-        self, parent: int, leaf: str, data: bytes, mode: int | None, last_look: Callable[[], None] | None
-    ) -> None:
-        present = _lstat(leaf, parent)
-        if present is not None and not (stat.S_ISREG(present.st_mode) or stat.S_ISLNK(present.st_mode)):
-            raise Refused("path_denied", f"not a regular file: {leaf}")
-        keep = present is not None and stat.S_ISREG(present.st_mode)
-        bits = (stat.S_IMODE(present.st_mode) if keep and present else 0o644) if mode is None else mode
-        temp = f"{_TEMP_PREFIX}{secrets.token_hex(16)}{_TEMP_SUFFIX}"
-        fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=parent)
-        try:
-            with os.fdopen(fd, "wb") as file:
-                file.write(data)
-                file.flush()
-                if keep and present and (present.st_uid, present.st_gid) != (os.geteuid(), os.getegid()):
-                    _try_chown(file.fileno(), present.st_uid, present.st_gid)
-                os.fchmod(file.fileno(), bits & 0o777)
-                os.fsync(file.fileno())
-            if last_look is not None:
-                last_look()
-            if present is None:
-                kernel.rename_new(temp, leaf, parent)
-            else:
-                os.rename(temp, leaf, src_dir_fd=parent, dst_dir_fd=parent)
-        except BaseException:
-            _try_unlink(temp, parent)
-            raise
-        _sync_after(parent, leaf)
-
-    def unlink(self, rel: str, *, last_look: Callable[[], None] | None = None) -> None:
+    def unlink(self, rel: str, *, last_look: LastLook | None = None) -> None:
         """Remove the file or symlink `rel` (never a directory). Raises Refused, or Failed as in a replacement."""
         try:
             with self._parent(_split(rel)) as (parent, leaf):
                 if last_look is not None:
                     last_look()
                 os.unlink(leaf, dir_fd=parent)
-                _sync_after(parent, leaf)
+                sync_after(parent, leaf)
         except OSError as error:
-            raise _refusal(error, rel) from None
+            raise refusal_of(error, rel) from None
 
     def sweep_temps(self, rel: str) -> tuple[str, ...]:
         """Remove temporary files that a killed replacement left in the directory `rel`; their names (SAFETY G09)."""
@@ -397,74 +376,10 @@ class RootDir:
         except OSError:
             return ()
         try:
-            with os.scandir(fd) as entries:
-                ours = [entry.name for entry in entries if is_temp_name(entry.name) and _is_ours(entry)]
-            for name in ours:
-                _try_unlink(name, fd)
-            return tuple(sorted(ours))
+            return sweep_at(fd)
         finally:
             os.close(fd)
 
 
-def is_temp_name(name: str) -> bool:
-    """Whether a name has the form of our temporary files."""
-    middle = name.removeprefix(_TEMP_PREFIX).removesuffix(_TEMP_SUFFIX)
-    return (
-        name == f"{_TEMP_PREFIX}{middle}{_TEMP_SUFFIX}"
-        and len(middle) == 32
-        and not set(middle) - set("0123456789abcdef")
-    )
-
-
-def _is_ours(entry: os.DirEntry[str]) -> bool:
-    info = entry.stat(follow_symlinks=False)
-    return stat.S_ISREG(info.st_mode) and info.st_uid == os.geteuid() and info.st_nlink == 1
-
-
 def _split(rel: str) -> Parts:
     return () if rel in ("", ".") else tuple(rel.split("/"))
-
-
-def _lstat(name: str, dir_fd: int) -> os.stat_result | None:
-    try:
-        return os.stat(name, dir_fd=dir_fd, follow_symlinks=False)
-    except FileNotFoundError:
-        return None
-
-
-def _try_unlink(name: str, dir_fd: int) -> None:
-    try:
-        os.unlink(name, dir_fd=dir_fd)
-    except OSError:
-        pass
-
-
-def _try_chown(fd: int, uid: int, gid: int) -> None:
-    try:
-        os.fchown(fd, uid, gid)
-    except OSError:
-        pass
-
-
-def _sync_after(dir_fd: int, leaf: str) -> None:
-    # The name has changed hands: from here a failure is no longer "nothing was changed" (SAFETY D6).
-    try:
-        os.fsync(dir_fd)
-    except OSError as error:
-        raise Failed(
-            "write_failed", f"{leaf}: the directory could not be synced: {error.strerror}", partial=True
-        ) from None
-
-
-_ESCAPES: Final = {errno.ELOOP, errno.EXDEV, errno.EAGAIN}
-
-
-def _refusal(error: OSError, rel: str, *, missing: str = "file_not_found") -> Refused:
-    """An operating system error, before anything was changed, as a refusal with a reason."""
-    if error.errno in _ESCAPES:
-        return Refused("symlink_escape", rel)
-    if error.errno in (errno.ENOENT, errno.ENOTDIR):
-        return Refused(missing, rel, status="error")
-    if error.errno in (errno.ENAMETOOLONG, errno.EINVAL):
-        return Refused("path_denied", f"{rel}: {error.strerror}")
-    return Refused("io_error", f"{rel}: {error.strerror}", status="error")

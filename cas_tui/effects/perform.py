@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from cas_tui.effects import git_writing
-from cas_tui.effects.errors import Failed, PreImageChanged, Refused
+from cas_tui.effects.errors import PreImageChanged, Refused
 from cas_tui.effects.file_plan import FILE_KINDS, FilePlan, Saved, plan_file
 from cas_tui.effects.git import UNBORN
 from cas_tui.effects.git_plan import plan_branch, plan_commit, plan_stage
@@ -127,11 +127,8 @@ def _file(ws: Workspace, kind: str, op_fields: Mapping[str, Json], shown: PreIma
             ws.root_dir.unlink(plan.path, last_look=last_look)
         else:
             ws.root_dir.replace_atomically(plan.path, plan.after, plan.mode, last_look=last_look)
-    except Refused as refusal:
-        if made and not isinstance(refusal, PreImageChanged):
-            raise Failed(
-                refusal.reason, f"{refusal.detail}; directories were made: {', '.join(made)}", partial=True
-            ) from None
+    except Refused:
+        ws.root_dir.remove_empty(made)
         raise
     return _file_done(plan, made)
 
