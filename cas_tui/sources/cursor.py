@@ -16,11 +16,11 @@ from cas_tui.sources.folder import read_at
 from cas_tui.sources.lines import EXCERPT_BYTES, Line, LineCutter
 from cas_tui.sources.seen import WINDOW, Reader, Seen
 
-PAGE: Final = 1 << 16
-"""Bytes of the newest part that is read at opening."""
+PAGE: Final = 48 << 10
+"""Bytes of the newest part that is read at opening: a hundred records, more than a screen has rows."""
 
-SLICE: Final = 1 << 18
-"""Bytes read in one step afterwards (CRAFT C16)."""
+SLICE: Final = 1 << 16
+"""Bytes read in one step afterwards: few enough to decode between two frames (CRAFT C16)."""
 
 _NEAR: Final = 1 << 16
 _REACH: Final = MAX_LINE_BYTES + PAGE
@@ -96,7 +96,8 @@ class Cursor:
         continuation of the old one (D7).
         """
         data = self._read(budget, self.position)
-        changed = self._seen.differs(self._read, whole=not data)
+        # In a long read the blocks wait: what is compared in turn costs as much as what is read.
+        changed = self._seen.differs(self._read, whole=not data, in_turn=len(data) < budget)
         if changed is not None:
             return changed
         return self._take(data)

@@ -60,10 +60,10 @@ class Seen:
         cut = self._head.find(b"\n")
         return self._head if cut < 0 else self._head[: cut + 1]
 
-    def differs(self, read: Reader, *, whole: bool) -> int | None:
+    def differs(self, read: Reader, *, whole: bool, in_turn: bool = True) -> int | None:
         """Where the past is no longer what was read: an offset at or before the first difference; None when it is.
 
-        `whole` also compares the newest `WHOLE_BLOCKS` hashes; without it one hash is compared, a different one each
+        `whole` also compares the newest `WHOLE_BLOCKS` hashes; without it `in_turn` compares one, a different one each
         time. Raises OSError as `read` does.
         """
         for expected, offset in ((self._head, 0), (self._tail, self.end - len(self._tail))):
@@ -76,7 +76,7 @@ class Seen:
                 if found != self._open:
                     return at + _first_difference(bytes(self._open), found)
             indexes = range(max(0, len(self._blocks) - WHOLE_BLOCKS), len(self._blocks))
-        elif self._blocks:
+        elif self._blocks and in_turn:
             self._turn = (self._turn + 1) % len(self._blocks)
             indexes = range(self._turn, self._turn + 1)
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import tempfile
 from pathlib import Path
 
@@ -15,7 +16,9 @@ from cas_tui.sources.cursor import TOO_LONG
 from cas_tui.sources.lines import Line, LineCutter
 
 valid = st.integers(0, 50).map(line)
-odd = st.sampled_from([b"\n", b"{}\n", b"not json\n", b'{"a":"\xe2\x80\xa8"}\r\n', b"\x00\x00\n", b"\xff\xfe\n", b"[1\n"])
+odd = st.sampled_from(
+    [b"\n", b"{}\n", b"not json\n", b'{"a":"\xe2\x80\xa8"}\r\n', b"\x00\x00\n", b"\xff\xfe\n", b"[1\n"]
+)
 journals = st.lists(valid | odd, min_size=1, max_size=8).map(b"".join)
 
 
@@ -55,7 +58,7 @@ def test_pieces_do_not_change_what_is_cut(journal: bytes, cuts: list[int], limit
     in_pieces = LineCutter(0, limit=limit)
     found: list[Line] = []
     places = sorted({0, *(cut for cut in cuts if cut <= len(journal)), len(journal)})
-    for start, end in zip(places, places[1:], strict=False):
+    for start, end in itertools.pairwise(places):
         found += in_pieces.feed(journal[start:end])
     key = [(one.offset, one.oversize, one.raw[:limit]) for one in found]
     assert key == [(one.offset, one.oversize, one.raw[:limit]) for one in wanted]
