@@ -73,9 +73,13 @@ COMMANDS: Final[tuple[Command, ...]] = (
     Command("list.open", "enter", "open", "list", "open the card or the record; never decides", "Enter", "open"),
     Command("list.newer", "full_stop", "take_in", "list", "take in newer rows", ".", "newer"),
     # Home
-    Command("home.next", "n", "screen.next_row(1)", "home", "next row that needs you, then review", "n", "next", "next"),
+    Command(
+        "home.next", "n", "screen.next_row(1)", "home", "next row that needs you, then review", "n", "next", "next"
+    ),
     Command("home.previous", "N", "screen.next_row(-1)", "home", "the row before", "N", name="previous"),
-    Command("home.filter", "slash", "screen.filter", "home", "show only rows with these words", "/", "filter", "filter"),
+    Command(
+        "home.filter", "slash", "screen.filter", "home", "show only rows with these words", "/", "filter", "filter"
+    ),
     Command("home.full", "f", "screen.full", "home", "focused pane on the whole screen", "f", name="full"),
     Command("home.back", "escape", "screen.back", "home", "back one level, drafts are kept", "Esc", name="back"),
     *_panes(),
@@ -108,11 +112,18 @@ COMMANDS: Final[tuple[Command, ...]] = (
     Command("app.coach", "", "app.coach", "app", "end the coach line of the demo", name="coach"),
     Command("app.dark", "", "app.pick_theme('cas-dark')", "app", "dark theme", name="theme dark"),
     Command("app.light", "", "app.pick_theme('cas-light')", "app", "light theme", name="theme light"),
-    Command("app.contrast", "", "app.pick_theme('cas-contrast')", "app", "theme without red and green", name="theme contrast"),
+    Command(
+        "app.contrast",
+        "",
+        "app.pick_theme('cas-contrast')",
+        "app",
+        "theme without red and green",
+        name="theme contrast",
+    ),
     Command("app.ansi", "", "app.pick_theme('cas-ansi')", "app", "the terminal's own colours", name="theme ansi"),
     Command("app.suspend", "ctrl+z", "app.suspend_process", "app", "suspend", "ctrl+z", name="suspend"),
     Command("app.copy", "ctrl+c", "app.copy_or_hint", "app", "copy the selection; never quits", "ctrl+c"),
-    Command("app.quit", "q", "app.leave", "app", "leave; y confirms", "q", "leave", "leave"),
+    Command("app.quit", "q", "app.quit_or_back", "app", "leave; y confirms", "q", "leave", "leave"),
     Command("app.leave", "ctrl+q", "app.leave", "app", "leave; a second ctrl+q leaves at once", "ctrl+q"),
 )
 

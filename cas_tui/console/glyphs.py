@@ -29,14 +29,14 @@ PAIRS: Final[dict[str, tuple[str, str]]] = {
 
 INK: Final[dict[str, str]] = {
     "needs": "need",
-    "failed": "danger",
     "unknown": "danger",
     "flagged": "danger",
     "held": "mode",
+    "failed": "text",
     "cursor": "text",
     "new": "text",
 }
-"""The ink of a sign; muted when it is not named here. Working and done are not colours (the calm rule)."""
+"""The ink of a sign; muted when it is not named here. Working, done and mismatched are not colours (the calm rule)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,15 +32,16 @@ def plain(row: Row) -> str:
 
 
 def safe(value: str) -> str:
-    """`value` if every character prints; else as `text.line` shows it (T1)."""
-    return value if value.isprintable() else text.line(value)
+    """`value` if it went through the gate; else as `text.line` shows it (T1)."""
+    return value if (value.isascii() and value.isprintable()) or text.is_safe(value) else text.line(value)
 
 
 class Cells:
     """One row of `width` cells under construction, from left to right."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, *, ascii_only: bool = False) -> None:
         self.width = max(0, width)
+        self._ascii = ascii_only
         self.x = 0
         self._spans: list[Span] = []
 
@@ -60,12 +61,17 @@ class Cells:
         self.x += length
         return self
 
-    def quote(self, value: str, limit: int, ink: str = "agent") -> Cells:
+    def said(self, value: str, ink: str = "agent", limit: int | None = None) -> Cells:
+        """Draw untrusted text, made safe, cut to `limit` cells and to the room left."""
+        room = self.width - self.x if limit is None else min(limit, self.width - self.x)
+        return self.put(text.line(value, limit_cells=max(0, room), ascii_only=self._ascii), ink)
+
+    def quote(self, value: str, limit: int | None = None, ink: str = "agent") -> Cells:
         """Draw text of the agent in quotes, within `limit` cells. Colour alone never says whose words they are."""
-        room = min(limit, self.width - self.x) - 2
-        if room < 1:
+        room = self.width - self.x if limit is None else min(limit, self.width - self.x)
+        if room < 3:
             return self
-        return self.put(f'"{text.clip(text.line(value), room)}"', ink)
+        return self.put(text.quote(value, limit_cells=room, ascii_only=self._ascii), ink)
 
     def to(self, column: int, filler: str = " ", ink: str = "text") -> Cells:
         """Go on at `column`, if it lies ahead."""
@@ -87,7 +93,7 @@ class Cells:
 
 
 def rule(width: int, title: str, tail: str, stroke: str, *, focused: bool = False) -> Row:
-    """A rule line: two strokes, the title, strokes, the tail, two strokes. No text of a run but a run's name is in it."""
+    """A rule line: two strokes, the title, strokes, the tail, two strokes. Of a run's text only its name is in it."""
     cells = Cells(width)
     tail = safe(tail)
     tail_room = text.cells(tail) + 4 if tail else 0

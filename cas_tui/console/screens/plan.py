@@ -29,13 +29,19 @@ def shape_of(width: int, height: int) -> str:
     return "tiny"
 
 
-def plan(width: int, height: int, *, full: str = "", coach: bool = False, wants: Mapping[str, int] | None = None) -> dict[str, Place]:
+def plan(
+    width: int, height: int, *, full: str = "", coach: bool = False, wants: Mapping[str, int] | None = None
+) -> dict[str, Place]:
     """The place of each widget by id. What is not named is not shown.
 
     `full` is the pane that has the whole body; `wants` is how many rows each pane of a side column has to show.
     """
     shape = shape_of(width, height)
-    places = {"truth": Place(0, 0, width, 1), "keys": Place(0, height - 2, width, 1), "health": Place(0, height - 1, width, 1)}
+    places = {
+        "truth": Place(0, 0, width, 1),
+        "keys": Place(0, height - 2, width, 1),
+        "health": Place(0, height - 1, width, 1),
+    }
     foot = height - 2
     if coach:
         foot -= 1
@@ -104,7 +110,9 @@ AIR: Final = {"goals": 0}
 """Empty rows under a pane of a side column, where it is not one."""
 
 
-def _stack(x: int, y: int, width: int, height: int, names: tuple[str, ...], wants: Mapping[str, int]) -> dict[str, Place]:
+def _stack(
+    x: int, y: int, width: int, height: int, names: tuple[str, ...], wants: Mapping[str, int]
+) -> dict[str, Place]:
     """Panes one above the other, each as high as its rows; the last has what is left, and each at least three rows."""
     places = {}
     end = y + height

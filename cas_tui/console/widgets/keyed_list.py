@@ -146,7 +146,7 @@ class KeyedList(ScrollView, can_focus=True):
     @property
     def at_end(self) -> bool:
         """Whether the last row is in view, or there is nothing to scroll."""
-        return self.scroll_offset.y + self.size.height >= len(self.state.items)
+        return not self.size.height or self.scroll_offset.y + self.size.height >= len(self.state.items)
 
     def _top_key(self) -> str | None:
         top = self.scroll_offset.y
