@@ -22,9 +22,9 @@ import rich_click as click
 from cas_tui import text
 from cas_tui.cli import out
 from cas_tui.cli.common import clock, environ, ids, json_option
-from cas_tui.cli.errors import FAILED, CliError
+from cas_tui.cli.errors import DONE, FAILED, CliError
 from cas_tui.cli.stage import MESSAGE, Stage, build
-from cas_tui.cli.watch import need_terminal
+from cas_tui.cli.watch import need_terminal, open_console
 from cas_tui.locations import RootPaths, runtime_paths
 from cas_tui.protocol.decisions import Verdict
 from cas_tui.protocol.decode import Json
@@ -48,19 +48,19 @@ ANSWER: Final = "3.11"
 @click.option("--keep", is_flag=True, help="Make the folders here, not in the system's scratch directory.")
 @click.option("--pace", type=click.FloatRange(0, 60), help="Seconds between the agent's acts.")
 @json_option
-def demo(headless: bool, surprise: bool, keep: bool, pace: float | None, as_json: bool) -> None:
+def demo(headless: bool, surprise: bool, keep: bool, pace: float | None, as_json: bool) -> int:
     """Watch a scripted agent work in a scratch git repository. Nothing of yours is touched."""
     if not headless:
         need_terminal()
     surroundings = {**environ(), "CAS_DEMO_PACE": str(pace if pace is not None else 0.0 if headless else PACE_S)}
-    # The operator of a demo is whoever started it, even inside another agent's session.
     stage = build(Path.cwd() if keep else None, surprise=surprise, now=clock())
     if headless:
         value = play(stage, surroundings)
         out.emit(as_json, value, _summary(value))
-        return
-    watch(stage, surroundings)
+        return DONE
+    code = watch(stage, surroundings)
     out.emit(as_json, {"root": str(stage.root), "workspace": str(stage.workspace)}, _farewell(stage))
+    return code
 
 
 def start_run(stage: Stage, surroundings: Mapping[str, str], *, once: bool) -> int:
@@ -73,13 +73,11 @@ def start_run(stage: Stage, surroundings: Mapping[str, str], *, once: bool) -> i
     return spawn_run(stage.root, stage.workspace, words, environ=surroundings, log=log)
 
 
-def watch(stage: Stage, surroundings: Mapping[str, str]) -> None:
+def watch(stage: Stage, surroundings: Mapping[str, str]) -> int:
     """Open the console on the demo; the run ends with the console."""
-    from cas_tui.console import run_console
-
     pid = start_run(stage, surroundings, once=False)
     try:
-        run_console((stage.root,), environ=surroundings, demo=True)
+        return open_console((stage.root,), surroundings, demo=stage)
     finally:
         end(pid)
 

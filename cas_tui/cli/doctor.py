@@ -143,12 +143,12 @@ async def _watch_trial(place: Path) -> tuple[str, bool]:
     source.first()
     labels: list[str] = []
     stop = asyncio.Event()
+    asyncio.get_running_loop().call_later(0.3, (place / "predictions.jsonl").write_text, "{}\n")
     try:
         async with asyncio.timeout(3):
             async for events in watch([source], stop=stop, sweep_s=60, on_label=labels.append):
                 if any(getattr(event, "file", "") == "predictions.jsonl" for event in events):
                     return labels[-1], True
-                (place / "predictions.jsonl").write_text("{}\n", "utf-8")
     except TimeoutError:
         pass
     finally:

@@ -219,11 +219,14 @@ def revert(root: Path, request_id: str, comment: str, as_json: bool) -> None:
 @requests.command()
 @root_argument
 @id_argument
-@click.option("--happened/--did-not", "happened", default=None, required=True, help="What you found.")
+@click.option("--happened", is_flag=True, help="You found that it happened.")
+@click.option("--did-not", is_flag=True, help="You found that it did not.")
 @reason_option
 @json_option
-def reconcile(root: Path, request_id: str, happened: bool, reason: str, as_json: bool) -> None:
+def reconcile(root: Path, request_id: str, happened: bool, did_not: bool, reason: str, as_json: bool) -> None:
     """Close an effect whose outcome nobody knows: it happened, or it did not. It is never run again."""
+    if happened == did_not:
+        raise CliError("say what you found: --happened or --did-not", USAGE)
     decide(
         root,
         request_id,

@@ -42,14 +42,14 @@ def run(
     as_json: bool,
 ) -> None:
     """Host an agent: CMD reads state/input.md in ROOT, writes state/output.md, and ends; one call a pass."""
-    from cas_tui.agents.process import ProcessAgent
-    from cas_tui.loop.host import HostOptions
-
     if not command:
         raise CliError("no agent command; put it after --, as in: cas-tui run ROOT --workspace DIR -- CMD", USAGE)
     at, place = existing_root(root), workspace.expanduser().resolve()
     if not place.is_dir():
         raise CliError(f"{workspace}: no such workspace directory", NOT_FOUND)
+    from cas_tui.agents.process import ProcessAgent
+    from cas_tui.loop.host import HostOptions
+
     surroundings = environ()
     agent = ProcessAgent(
         command,
@@ -85,9 +85,9 @@ def run(
 @json_option
 def host(root: Path, drain: bool, workspace: Path | None, as_json: bool) -> None:
     """Host a root without an agent: carry out what was decided."""
+    at = existing_root(root)
     from cas_tui.loop.host import HostOptions
 
-    at = existing_root(root)
     options = HostOptions(
         root=at, environ=environ(), clock=clock, ids=ids, workspace=workspace, drain=drain, say=out.say
     )

@@ -18,10 +18,13 @@ from cas_tui.model.shapes import AttentionRow, FleetRow, Truth
 @json_option
 def status(roots: tuple[Path, ...], as_json: bool) -> None:
     """Show how every run stands and what needs you."""
+    picture = read_picture(chosen_roots(roots))
+    if not as_json:
+        out.emit(False, None, _lines(picture))
+        return
     from cas_tui.model.snapshot import as_json as snapshot
 
-    picture, now = read_picture(chosen_roots(roots)), clock()
-    out.emit(as_json, snapshot(picture, now) if as_json else None, () if as_json else _lines(picture))
+    out.emit(True, snapshot(picture, clock()), ())
 
 
 def _lines(picture: Picture) -> list[str]:

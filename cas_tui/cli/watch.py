@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import rich_click as click
 
-from cas_tui.cli.common import environ, existing_root, roots_argument
+from cas_tui.cli.common import clock, environ, existing_root, ids, roots_argument
 from cas_tui.cli.errors import FAILED, NOT_FOUND, USAGE, CliError
+from cas_tui.cli.stage import Stage
 
 
 @click.command()
 @roots_argument
-def watch(roots: tuple[Path, ...] = ()) -> None:
+@click.option("--theme", help="The theme's name: dark, light, …")
+@click.option("--ascii", "ascii_mode", is_flag=True, help="Draw with ASCII characters only.")
+@click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal.")
+def watch(
+    roots: tuple[Path, ...] = (), theme: str | None = None, ascii_mode: bool = False, no_mouse: bool = False
+) -> int:
     """Open the console on ROOT…, or on every memory root that is found here."""
     from cas_tui.sources.root import discover
 
@@ -23,9 +30,35 @@ def watch(roots: tuple[Path, ...] = ()) -> None:
     if not found:
         raise CliError("no memory root here or above; name one, or try `cas-tui demo`", NOT_FOUND)
     need_terminal()
-    from cas_tui.console import run_console
+    return open_console(found, environ(), theme=theme, ascii_mode=ascii_mode, mouse=not no_mouse)
 
-    run_console(found, environ=environ())
+
+def open_console(
+    roots: Sequence[Path],
+    surroundings: Mapping[str, str],
+    *,
+    demo: Stage | None = None,
+    theme: str | None = None,
+    ascii_mode: bool = False,
+    mouse: bool = True,
+) -> int:
+    """Run the console until the operator leaves; returns its exit code."""
+    from cas_tui.console import run_console
+    from cas_tui.console.view import DemoInfo
+    from cas_tui.loop.operator import Door, current_operator
+
+    operator = current_operator("tui")
+    return run_console(
+        roots,
+        environ=surroundings,
+        clock=clock,
+        ids=ids,
+        doors=lambda root: Door(root, surroundings, clock, ids, operator),
+        demo=DemoInfo(demo.base, demo.root, demo.workspace) if demo is not None else None,
+        ascii_mode=ascii_mode or "utf" not in (sys.stdout.encoding or "").lower(),
+        theme=theme,
+        mouse=mouse,
+    )
 
 
 def _check_word(root: Path) -> None:
