@@ -57,6 +57,8 @@ _CLOSE: Final = {mark: re.compile(rf"[^{mark}\\\n]*+(?:\\.[^{mark}\\\n]*+)*+{mar
 _BLOCK: Final = re.compile(r"[|>][+-]?[0-9]?[ \t]*\r?\n")
 _CALL: Final = re.compile(r"(?:[A-Za-z_$][\w$]{0,63}(?:\.|->|::)){0,8}[A-Za-z_$][\w$]{0,63}[(\[]")
 _DOTTED: Final = re.compile(r"(?:[A-Za-z_$][\w$]{0,63}(?:\.|->|::)){1,8}[A-Za-z_$][\w$]{0,63}[,;)\]}:]{0,4}\Z")
+_VARIABLE: Final = re.compile(r"(?<== )[A-Za-z_]{1,64}(?:[ \t,;)]|$)", re.MULTILINE)
+_CHAINED: Final = re.compile(r"[ \t]{1,4}=")
 _OBJECT: Final = re.compile(r"(?:self|this|os|config|settings|env|process|args|options)\.")
 _PLACEHOLDER: Final = re.compile(r"[$<%*{\[(.…][^\n]{0,200}|x{3,}|X{3,}|\.{3}")
 _MOST_MULTILINE: Final = 16_384
@@ -77,7 +79,10 @@ def looks_secret(name: str) -> bool:
         return True
     if loud and len(words) > 1:
         return "key" in words or words[-1] == "pass"
-    return len(words) > 1 and words[-1] == "key" and words[-2] not in _HARMLESS_KEYS
+    if len(words) < 2 or words[-1] != "key":
+        return False
+    # `item.key` is an attribute; `item.cache_key` is judged by its own two words, `aws.access.key` by the last two.
+    return words[-2] + "key" in _JOINED_KEYS or ("." not in name[-4:] and words[-2] not in _HARMLESS_KEYS)
 
 
 def named_spans(text: str) -> Iterator[Span]:
@@ -111,6 +116,11 @@ def _value(text: str, start: int, after: re.Match[str], name: str) -> tuple[int,
     weak = not any(word in name.lower() for word in _ALWAYS)
     loud = name.upper() == name
     if quote := _QUOTE.match(text, at):
+        if sep == "," and weak and not loud and text[start] != "-":
+            return None
+        if not after["close"] and text[start - 1 : start] == quote["quote"]:
+            # The quote closes a text in which the name stands: a prompt, a label.
+            return None
         first, last = _quoted(text, quote)
         inner = text[first:last]
         if not inner.strip() or _PLACEHOLDER.fullmatch(inner) or inner.lower() in _NO_VALUE:
@@ -167,6 +177,8 @@ def _bare(text: str, start: int, at: int, name: str, *, tight: bool, weak: bool,
     if not (tight and loud):
         value = value.rstrip(",;)]}\"'`>") or value
         if _CALL.match(value) or (_DOTTED.match(value) if weak else _OBJECT.match(value)):
+            return None
+        if not tight and _VARIABLE.match(text, at) and (weak or _CHAINED.match(text, at + len(value))):
             return None
     plain = value.strip(",;)]}\"'`.").lower()
     if not plain or plain in _NO_VALUE or plain == name.lower() or _PLACEHOLDER.fullmatch(value):

@@ -112,20 +112,20 @@ def _is_basic(word: str) -> bool:
 
 
 def _private_keys(text: str) -> Iterator[Span]:
-    at = 0
-    while True:
-        begin = _KEY_BEGIN.search(text, at)
-        end = _KEY_END.search(text, begin.end() if begin else at)
-        orphan = _KEY_END.search(text, at, begin.start() if begin else len(text))
-        if orphan is not None:
-            # The beginning lies before this text: take the lines that can only be its body.
-            yield Span(_body_before(text, orphan.start(), at), orphan.end(), "PRIVATE_KEY")
-            at = orphan.end()
-        elif begin is not None:
-            at = end.end() if end else len(text)
-            yield Span(begin.start(), at, "PRIVATE_KEY")
-        else:
-            return
+    marks = sorted(
+        [(found.start(), found.end(), True) for found in _KEY_BEGIN.finditer(text)]
+        + [(found.start(), found.end(), False) for found in _KEY_END.finditer(text)]
+    )
+    at, begun = 0, -1
+    for start, end, begins in marks:
+        if begins:
+            begun = start if begun < 0 else begun
+            continue
+        # An end without a beginning: that lies before this text, so take the lines which can only be its body.
+        yield Span(begun if begun >= 0 else _body_before(text, start, at), end, "PRIVATE_KEY")
+        at, begun = end, -1
+    if begun >= 0:
+        yield Span(begun, len(text), "PRIVATE_KEY")
 
 
 def _body_before(text: str, end: int, floor: int) -> int:
