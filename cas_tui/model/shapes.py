@@ -33,7 +33,7 @@ class Truth:
 
 @dataclass(frozen=True, slots=True)
 class FleetRow:
-    """One run. `group` is `Needs you`, `Working`, `Quiet, look` or `Done`; `note` (ours) explains a quiet or failed one."""
+    """One run. `group` is `Needs you`, `Working`, `Quiet, look` or `Done`; `note` (ours) explains a quiet one."""
 
     root: str
     name: str
@@ -103,8 +103,11 @@ class Line:
 class StreamRow:
     """One prediction/observation pair, or a folded run of matched ones (`folded` > 0).
 
-    `verdict` (ours): as expected, mismatched, waits for you, open, denied, expired, cancelled, unknown, orphan.
-    `lamps` is mismatch → learned → in STATE → cited, each True, False or None (not yet due).
+    `verdict` (ours): as expected, mismatched, waits for you, open, denied, expired, cancelled, unknown, orphan; and
+    where a record stands alone or the ledger knows more: waits in line, approved, started, superseded, no prediction,
+    unpredicted, learned only, malformed, not kept. `at` is as claimed (SAFETY A19); `flags` are ours. `observed` is
+    agent text except in `malformed` and `not kept` rows, where it is ours. `lamps` is mismatch → learned → in STATE →
+    cited, each True, False or None (not yet due).
     """
 
     key: str
@@ -127,7 +130,11 @@ class StreamRow:
 
 @dataclass(frozen=True, slots=True)
 class ContractRow:
-    """One row of the contract block. `label`: says, reject if, may fail, or `= word` for what we computed."""
+    """One row of the contract block. `label`: says, reject if, may fail, or `= word` for what we computed.
+
+    An empty label goes on with the row above. `quoted` text is the agent's; other text is ours, and what it cites of
+    the agent's already stands in quotes that the agent cannot close.
+    """
 
     label: str
     text: str
@@ -186,6 +193,10 @@ class Card:
     form_fields: tuple[Mapping[str, Json], ...] = field(default_factory=tuple)
     held: bool = False
     host_alive: bool = True
+    summary_quoted: bool = False
+    """Whether `summary` is the agent's text (a question, an issue) and has to be drawn in quotes."""
+    source: str = ""
+    """Where it came from, file and offset: `learning.jsonl +8812` (ours)."""
 
 
 @dataclass(frozen=True, slots=True)

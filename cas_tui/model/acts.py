@@ -1,0 +1,204 @@
+"""What became of an act: the verdict of a pair, the request behind it, whether it is open, stuck or left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+
+from cas_tui.model import journal as journals
+from cas_tui.model.journal import Journal
+from cas_tui.model.pairs import Pair
+from cas_tui.model.picture import RunPicture
+from cas_tui.model.words import since
+from cas_tui.protocol.decisions import Decision
+from cas_tui.protocol.machines import is_terminal
+from cas_tui.protocol.requests import Request, RequestKind, RequestState
+
+LEASE_STALE_S = 5.0
+"""A heartbeat older than this is of a host that is gone (PROTOCOL §5.3)."""
+STUCK_AT_LEAST_S = 60.0
+UNHOSTED_LIVE_S = 3_600.0
+"""A run no host of ours runs counts as live this long after its last record."""
+FEW_LATENCIES = 5
+_LATENCIES = 200
+
+WAITING_WORDS = {
+    RequestState.WAITING: ("none", "waits in line"),
+    RequestState.PENDING: ("needs", "waits for you"),
+    RequestState.APPROVED: ("working", "approved"),
+    RequestState.STARTED: ("working", "started"),
+    RequestState.UNKNOWN: ("unknown", "unknown"),
+    RequestState.SUPERSEDED: ("none", "superseded"),
+    RequestState.DENIED: ("none", "denied"),
+    RequestState.EXPIRED: ("none", "expired"),
+    RequestState.CANCELLED: ("none", "cancelled"),
+}
+"""Glyph and word for an effect whose observation is not written yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Glyph and word for one pair."""
+
+    glyph: str
+    word: str
+
+
+def host_alive(run: RunPicture, now: datetime) -> bool:
+    """Whether the host lives: as last read, and with a heartbeat that has not gone stale since."""
+    host = run.host
+    beat = since(host.heartbeat_at, now)
+    return host.alive and (beat is None or beat <= LEASE_STALE_S)
+
+
+def effects_by_action(run: RunPicture) -> Mapping[tuple[str, str], Request]:
+    """(session, action_id) → the newest effect request that claims it."""
+    found: dict[tuple[str, str], Request] = {}
+    for request in run.requests:
+        if request.kind is RequestKind.EFFECT:
+            for action in (request.action_id, request.prediction):
+                if action:
+                    found[(request.session_id, action)] = request
+    return found
+
+
+def undecided(request: Request) -> bool:
+    """Whether an operator can still say something: waiting, pending, or unknown."""
+    if request.kind is RequestKind.ISSUE and request.state is RequestState.ASSIGNED:
+        return False
+    return request.state in (RequestState.WAITING, RequestState.PENDING, RequestState.UNKNOWN)
+
+
+def unfinished(request: Request) -> bool:
+    """Whether the host still has something to do for it, or the operator something to say."""
+    return not is_terminal(request.kind, request.state)
+
+
+def decision_of(request: Request, decisions: tuple[Decision, ...]) -> Decision | None:
+    """The decision that settled the request: the newest one on it."""
+    mine = [item for item in decisions if item.request_id == request.request_id]
+    return max(mine, key=lambda item: item.decided_at) if mine else None
+
+
+def newest_session(run: RunPicture) -> str | None:
+    """The session of the last act an agent predicted."""
+    for pair in reversed(journals.pairs(run.journal)):
+        if pair.prediction is not None and not pair.operator:
+            return pair.session_id
+    return None
+
+
+def last_activity_s(run: RunPicture, now: datetime) -> float | None:
+    """Seconds since the newest claimed instant of the last acts, or since STATE was written; None when unknown."""
+    stamps = [record.timestamp for pair in journals.pairs(run.journal)[-8:] for record in pair.records]
+    if run.state is not None:
+        stamps.append(run.state.updated_at)
+    ages = [found for stamp in stamps if (found := since(stamp, now)) is not None]
+    return min(ages) if ages else None
+
+
+def live(run: RunPicture, now: datetime) -> bool:
+    """Whether the run goes on: a living host; or, where none of ours ever was, a recent record."""
+    if run.host.role:
+        return host_alive(run, now)
+    silent = last_activity_s(run, now)
+    return silent is not None and silent <= UNHOSTED_LIVE_S
+
+
+@lru_cache(maxsize=32)
+def latencies(journal: Journal) -> Mapping[str, tuple[float, ...]]:
+    """Act kind → newest measured spans from prediction to observation, in seconds, sorted.
+
+    Acts that an operator decides about spend their time waiting for the operator; they are in here like others, since
+    a journal does not say how long that was. Callers compare only acts that wait for nobody.
+    """
+    found: dict[str, list[float]] = {}
+    for pair in reversed(journals.pairs(journal)):
+        if pair.executed and not pair.operator and (span := pair.latency_s) is not None:
+            spans = found.setdefault(pair.act_kind, [])
+            if len(spans) < _LATENCIES:
+                spans.append(span)
+    return {kind: tuple(sorted(spans)) for kind, spans in found.items()}
+
+
+def p95(run: RunPicture, kind: str) -> float | None:
+    """The 95th percentile of the act kind's latency in seconds; None under `FEW_LATENCIES` measured acts."""
+    spans = latencies(run.journal).get(kind, ())
+    if len(spans) < FEW_LATENCIES:
+        return None
+    return spans[min(len(spans) - 1, int(0.95 * len(spans)))]
+
+
+@lru_cache(maxsize=32)
+def _overtaken(journal: Journal) -> frozenset[int]:
+    """Open pairs (by `id`) after which a later act of their session was observed, or another session began."""
+    left: set[int] = set()
+    observed: set[str] = set()
+    newest: str | None = None
+    for pair in reversed(journals.pairs(journal)):
+        if pair.operator or pair.prediction is None:
+            continue
+        newest = newest if newest is not None else pair.session_id
+        if pair.open and (pair.session_id != newest or pair.session_id in observed):
+            left.add(id(pair))
+        if pair.observation is not None:
+            observed.add(pair.session_id)
+    return frozenset(left)
+
+
+def left_behind(run: RunPicture, pair: Pair, now: datetime) -> bool:
+    """Whether an open prediction will not be observed any more, as far as anyone can see (SAFETY A17)."""
+    if id(pair) in _overtaken(run.journal):
+        return True
+    waited = since(pair.timestamp, now)
+    return not live(run, now) and (waited is None or waited > STUCK_AT_LEAST_S)
+
+
+def stuck(run: RunPicture, now: datetime) -> tuple[Pair, ...]:
+    """Open agent predictions of a live run that nothing and nobody is known to hold up, older than they should be."""
+    if not len(run.journal.open) or not live(run, now):
+        return ()
+    claimed = effects_by_action(run)
+    found = []
+    for known in run.journal.open.values():
+        group = run.journal.groups.get(known)
+        for pair in group.pairs if group else ():
+            if not pair.open or pair.operator or id(pair) in _overtaken(run.journal):
+                continue
+            request = claimed.get((pair.session_id, pair.action_id))
+            if request is not None and undecided(request):
+                continue
+            waited = since(pair.timestamp, now)
+            if waited is not None and waited > max(STUCK_AT_LEAST_S, p95(run, pair.act_kind) or 0.0):
+                found.append(pair)
+    found.sort(key=lambda pair: (pair.timestamp, pair.key[2], pair.ordinal))
+    return tuple(found)
+
+
+def verdict(run: RunPicture, pair: Pair, request: Request | None, now: datetime) -> Verdict:
+    """The word and glyph for one pair, from its records first and from the ledger where they say nothing yet."""
+    if pair.observation is not None:
+        return _observed(pair)
+    if pair.prediction is None:
+        return Verdict("blank", "learned only")
+    if request is not None and request.state in WAITING_WORDS:
+        return Verdict(*WAITING_WORDS[request.state])
+    if request is not None:
+        return Verdict("working", str(request.state))
+    if left_behind(run, pair, now):
+        return Verdict("flagged", "orphan")
+    return Verdict("working", "open")
+
+
+def _observed(pair: Pair) -> Verdict:
+    came = pair.observation
+    assert came is not None
+    if came.outcome != "executed":
+        return Verdict("unknown" if came.outcome == "unknown" else "none", came.outcome)
+    if pair.prediction is None:
+        return Verdict("flagged", "unpredicted" if came.raw.get("unpredicted") else "no prediction")
+    if came.matched:
+        return Verdict("done", "as expected")
+    return Verdict("failed", "mismatched")

@@ -1,0 +1,229 @@
+"""Joining predictions, observations and learnings: which record speaks of which act.
+
+Records belong together by (session, run nonce, action id), and within that by their place in their file (ordinal). A
+repeated id is a conflict that is shown, never merged (SAFETY A16); an observation that has no prediction yet waits
+(A17). Nothing here depends on the order in which the records arrived.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from cas_tui.protocol.encode import parse_timestamp
+from cas_tui.protocol.journal import Learning, Observation, Prediction, Record
+from cas_tui.protocol.ops import KINDS, OpClass
+
+Key = tuple[str, str | None, str]
+"""(session_id, run_nonce, action_id)."""
+
+KEPT_PER_GROUP = 50
+"""Newest records of one kind kept under one key; more of them are a conflict already shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A record and the `epoch` of its file: how often that file had been rewritten before this was read."""
+
+    epoch: int
+    record: Record
+
+    @property
+    def order(self) -> tuple[int, int]:
+        return (self.epoch, self.record.place.offset)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One act: what was said, what came, what was learned; any of them may be missing.
+
+    `conflict` says, in our words, why the joining is not certain; such a pair never counts as right.
+    """
+
+    key: Key
+    ordinal: int
+    prediction: Prediction | None = None
+    observation: Observation | None = None
+    learnings: tuple[Learning, ...] = ()
+    conflict: str = ""
+    epochs: tuple[int, int] = (0, 0)
+    """Of the prediction and of the observation."""
+
+    @property
+    def action_id(self) -> str:
+        return self.key[2]
+
+    @property
+    def session_id(self) -> str:
+        return self.key[0]
+
+    @property
+    def records(self) -> tuple[Record, ...]:
+        """Everything joined here, in the order of the loop."""
+        first = tuple(item for item in (self.prediction, self.observation) if item is not None)
+        return (*first, *self.learnings)
+
+    @property
+    def agent(self) -> str:
+        """Who acted, from the first record there is."""
+        return self.records[0].agent
+
+    @property
+    def operator(self) -> bool:
+        """Whether this is an operator's own act, which counts in nobody's calibration (PROTOCOL §5.5)."""
+        return self.agent.startswith("operator:")
+
+    @property
+    def timestamp(self) -> str:
+        """The claimed instant of the first record there is."""
+        return self.records[0].timestamp
+
+    @property
+    def open(self) -> bool:
+        """Whether an agent predicted and nothing came yet."""
+        return self.prediction is not None and self.observation is None
+
+    @property
+    def executed(self) -> bool:
+        """Whether the act ran, as far as the records say (an `outcome` other than executed never did)."""
+        return self.observation is not None and self.observation.outcome == "executed"
+
+    @property
+    def judged(self) -> bool:
+        """Whether this counts as right or wrong: predicted, executed, an agent's (SAFETY A16-A18).
+
+        A confidence outside 0..1 keeps a pair out; so does a conflict, unless the verdict is against the agent.
+        """
+        if self.prediction is None or self.observation is None or not self.executed or self.operator:
+            return False
+        if self.prediction.confidence is None:
+            return False
+        return not self.conflict or not self.observation.matched
+
+    @property
+    def right(self) -> bool:
+        return self.judged and self.observation is not None and self.observation.matched
+
+    @property
+    def mismatched(self) -> bool:
+        """Whether an agent's executed act came out differently."""
+        return self.observation is not None and self.executed and not self.operator and not self.observation.matched
+
+    @property
+    def act_kind(self) -> str:
+        """The first word of the action, where op kinds stand; empty when there is none."""
+        if self.prediction is None:
+            return ""
+        words = self.prediction.action.split(maxsplit=1)
+        return words[0].rstrip(":,") if words else ""
+
+    @property
+    def consequential(self) -> bool:
+        """Whether the prediction is of an act that changes something: anything but an op known only to look."""
+        spec = KINDS.get(self.act_kind)
+        return self.prediction is not None and (spec is None or spec.op_class is not OpClass.OBSERVE)
+
+    @property
+    def latency_s(self) -> float | None:
+        """From prediction to observation, in seconds, as claimed; None when it cannot be told."""
+        if self.prediction is None or self.observation is None:
+            return None
+        said, came = parse_timestamp(self.prediction.timestamp), parse_timestamp(self.observation.timestamp)
+        if said is None or came is None or came < said:
+            return None
+        return (came - said).total_seconds()
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Every record under one key, each kind in file order, and the pairs they make. Made by `add`."""
+
+    key: Key
+    seq: int
+    predictions: tuple[Kept, ...] = ()
+    observations: tuple[Kept, ...] = ()
+    learnings: tuple[Kept, ...] = ()
+    dropped: int = 0
+    pairs: tuple[Pair, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Bytes of the records' lines."""
+        kept = (*self.predictions, *self.observations, *self.learnings)
+        return sum(item.record.place.length for item in kept)
+
+
+def key_of(record: Record) -> Key:
+    return (record.session_id, record.run_nonce, record.action_id)
+
+
+def add(group: Group, record: Record, epoch: int) -> Group:
+    """The group with one more record. The same record from the same place changes nothing."""
+    predictions, observations, learnings = group.predictions, group.observations, group.learnings
+    if isinstance(record, Prediction):
+        predictions, dropped = _placed(old := predictions, Kept(epoch, record))
+        unchanged = predictions is old
+    elif isinstance(record, Observation):
+        observations, dropped = _placed(old := observations, Kept(epoch, record))
+        unchanged = observations is old
+    else:
+        learnings, dropped = _placed(old := learnings, Kept(epoch, record))
+        unchanged = learnings is old
+    if unchanged:
+        return group
+    pairs = _pairs(group.key, predictions, observations, learnings)
+    return Group(group.key, group.seq, predictions, observations, learnings, group.dropped + dropped, pairs)
+
+
+def _placed(kept: tuple[Kept, ...], new: Kept) -> tuple[tuple[Kept, ...], int]:
+    if not kept:
+        return (new,), 0
+    rest = []
+    for old in kept:
+        if old.epoch == new.epoch and old.record == new.record:
+            return kept, 0
+        if old.epoch != new.epoch and old.record.raw == new.record.raw and new.record.raw:
+            # The file was rewritten around an unchanged line: the newer copy stands for both.
+            if old.epoch > new.epoch:
+                return kept, 0
+            continue
+        rest.append(old)
+    rest.append(new)
+    rest.sort(key=lambda item: item.order)
+    over = max(0, len(rest) - KEPT_PER_GROUP)
+    return tuple(rest[over:]), over
+
+
+def _pairs(
+    key: Key, predictions: tuple[Kept, ...], observations: tuple[Kept, ...], learnings: tuple[Kept, ...]
+) -> tuple[Pair, ...]:
+    lessons = [item.record for item in learnings if isinstance(item.record, Learning)]
+    acts = max(len(predictions), len(observations))
+    if acts == 0:
+        return (Pair(key, 0, learnings=tuple(lessons)),) if lessons else ()
+    conflict = _conflict(predictions, observations)
+    pairs = []
+    for ordinal, (said, came) in enumerate(zip_longest(predictions, observations)):
+        # An act may teach more than once: what is left over belongs to the last act under this id.
+        last = ordinal == acts - 1
+        mine = lessons[ordinal:] if last else lessons[ordinal : ordinal + 1]
+        pairs.append(
+            Pair(
+                key,
+                ordinal,
+                said.record if said is not None and isinstance(said.record, Prediction) else None,
+                came.record if came is not None and isinstance(came.record, Observation) else None,
+                tuple(mine),
+                conflict,
+                (said.epoch if said else 0, came.epoch if came else 0),
+            )
+        )
+    return tuple(pairs)
+
+
+def _conflict(predictions: tuple[Kept, ...], observations: tuple[Kept, ...]) -> str:
+    for name, kept in (("predicted", predictions), ("observed", observations)):
+        if len(kept) > 1:
+            same = all(item.record.raw == kept[0].record.raw for item in kept)
+            return f"id {name} {len(kept)} times, {'the same text' if same else 'different texts'}"
+    return ""
