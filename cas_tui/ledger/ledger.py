@@ -60,6 +60,10 @@ class Ledger:
         row = self._store.one("PRAGMA data_version")
         return int(row[0]) if row else 0
 
+    def is_newer(self) -> bool:
+        """Whether a newer program made this ledger: rows may say more than this one understands (view only)."""
+        return stores.is_newer(self._store)
+
     def close(self) -> None:
         self._store.close()
 

@@ -184,6 +184,11 @@ def _connect(path: Path, clock: Callable[[], datetime], ids: Callable[[], str], 
     return store
 
 
+def is_newer(store: Store) -> bool:
+    """Whether the file's format is one this program does not know yet."""
+    return _version(store) > VERSION
+
+
 def _version(store: Store) -> int:
     row = store.one("PRAGMA user_version")
     return int(row[0]) if row else 0
