@@ -145,9 +145,6 @@ class Actions(_Base):
 
     def action_pick_theme(self, name: str) -> None:
         """Another theme."""
-        if self.no_color and name == "cas-ansi":
-            self.say("not with NO_COLOR")
-            return
         self.theme = name
 
     def action_lock(self) -> None:
@@ -202,7 +199,7 @@ class Actions(_Base):
         going = sum(1 for row in view.fleet() if row.host_alive)
         keeps = f"{text.plural(going, 'run')} {'keeps' if going == 1 else 'keep'} running" if going else "nothing runs"
         waits = f"{waiting} {'waits' if waiting == 1 else 'wait'} for you" if waiting else "nothing waits for you"
-        return f"Leave? {keeps}, {waits}. y or ctrl+q leaves, any other key stays"
+        return f"Leave? {keeps}, {waits}. y leaves, any other key stays"
 
     def _left(self, key: str | None) -> None:
         self._leaving = None

@@ -74,7 +74,9 @@ class ConsoleApp(Actions, App[None]):
         wiring: Wiring | None = None,
         make_card: Callable[[], Any] | None = None,
     ) -> None:
-        super().__init__()
+        # Told that the terminal draws its own colours, Textual drops all of ours under NO_COLOR; otherwise it would
+        # turn them into greys, which are colours too, and draw black on black under an ansi theme (C25).
+        super().__init__(ansi_color=True if environ.get("NO_COLOR") else None)
         self.animation_level = "none"
         self.demo = demo
         self.clock = clock

@@ -55,7 +55,12 @@ def read(path: Path) -> Theme:
         panel=tokens["raised"],
         dark=bool(value.get("dark", True)),
         ansi=bool(value.get("ansi", False)),
-        variables={**variables(tokens), "danger-style": "reverse" if value.get("danger_inverse") else "none"},
+        variables={
+            **variables(tokens),
+            # Textual's own widgets name these two under an ansi theme.
+            **({"ansi-background": "ansi_default", "ansi-foreground": "ansi_default"} if value.get("ansi") else {}),
+            "danger-style": "reverse" if value.get("danger_inverse") else "none",
+        },
     )
 
 
@@ -96,11 +101,11 @@ def load() -> tuple[Theme, ...]:
 def choose(wanted: str | None, environ: Mapping[str, str], known: tuple[Theme, ...]) -> str:
     """The theme to start with: what was asked for, by name with or without `cas-`; else by the terminal.
 
-    With NO_COLOR an ansi theme is never chosen: Textual would draw black on black (C25).
+    NO_COLOR needs no theme of its own: the application asks Textual to drop every colour, whatever the theme says.
     """
     names = {theme.name: theme for theme in known}
     for name in (wanted or "", f"cas-{wanted}"):
-        if name in names and not (environ.get("NO_COLOR") and names[name].ansi):
+        if name in names:
             return name
     # COLORFGBG is "fg;bg" where a terminal sets it; 7 and 15 are light grounds.
     light = environ.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15")

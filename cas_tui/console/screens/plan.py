@@ -106,19 +106,15 @@ def _large(width: int, height: int, foot: int, wants: Mapping[str, int]) -> dict
     return places
 
 
-AIR: Final = {"goals": 0}
-"""Empty rows under a pane of a side column, where it is not one."""
-
-
 def _stack(
     x: int, y: int, width: int, height: int, names: tuple[str, ...], wants: Mapping[str, int]
 ) -> dict[str, Place]:
-    """Panes one above the other, each as high as its rows; the last has what is left, and each at least three rows."""
+    """Panes one above the other, each as high as its rows and one of air; the last has the rest."""
     places = {}
     end = y + height
     for place, name in enumerate(names):
         behind = 3 * (len(names) - place - 1)
-        wanted = 1 + max(1, wants.get(name, 1)) + AIR.get(name, 1)
+        wanted = 2 + max(1, wants.get(name, 1))
         room = max(3, end - y - behind)
         taken = room if place == len(names) - 1 else min(wanted, room)
         places[name] = Place(x, y, width, taken)

@@ -163,6 +163,7 @@ class KeyedList(ScrollView, can_focus=True):
 
     def _scroll_top(self, line: int) -> None:
         self.scroll_to(y=max(0, line), animate=False, immediate=True, force=True)
+        self.refresh()
 
     def reveal(self) -> None:
         """Scroll as little as needed to see the cursor."""
@@ -263,8 +264,9 @@ class KeyedList(ScrollView, can_focus=True):
             self._moved(True)
 
     def on_resize(self) -> None:
-        """Rows are drawn anew at another width."""
+        """Rows are drawn anew at another size."""
         self._painted.clear()
+        self.refresh()
         if self._follows:
             self._scroll_top(len(self.state.items) - self.size.height)
         self.reveal()

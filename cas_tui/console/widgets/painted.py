@@ -91,6 +91,7 @@ class Painted(Widget):
     def on_resize(self) -> None:
         """A new size needs new rows, not only more of the old ones."""
         self._drawn_width = -1
+        self.refresh()
 
     def render_line(self, y: int) -> Strip:
         """One line of the widget."""
