@@ -91,8 +91,10 @@ def plan_stage(ws: Workspace, fields: Mapping[str, Json]) -> StagePlan:
 
 def _named(ws: Workspace, repo: pygit2.Repository, path: str, changed: Mapping[bytes, Delta]) -> StageItem | None:
     resolved = ws.root_dir.check_path(path, write=True)
+    if resolved == ".":
+        raise Refused("directory_not_allowed: .")
     image, _ = look(ws.root_dir, resolved)
-    if image.type == "dir" or resolved == ".":
+    if image.type == "dir":
         raise Refused(f"directory_not_allowed: {resolved}")
     if image.type not in ("file", "absent"):
         raise Refused("path_denied", f"not a regular file: {resolved}")

@@ -146,6 +146,8 @@ def _is_dev_null(shown: str, path: str, prefix: str) -> bool:
 
 
 def _same(name: str, path: str, prefix: str) -> bool:
+    if ".." in name.split("/"):
+        return False
     return path in (posixpath.normpath(name), posixpath.normpath(name.removeprefix(prefix) or "."))
 
 

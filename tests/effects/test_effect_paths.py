@@ -127,8 +127,8 @@ def test_g04_a_link_to_a_denied_place_is_judged_by_where_it_leads(both) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        ".git/config", ".git/hooks/pre-commit", ".cn/config.json", "state/x", "logs/x", ".Git/config", ".GIT", "STATE/x",
-        "sub/.git/hooks/x", "a/.cn/x", ".g\u200cit/config", "\uff0egit/config", "git~1/config", ".git\u034f/x",
+        ".git/config", ".git/hooks/pre-commit", ".cn/config.json", "state/x", "logs/x", ".Git/config", ".GIT",
+        "STATE/x", "sub/.git/hooks/x", "a/.cn/x", ".g\u200cit/config", "\uff0egit/config", "git~1/config", ".git\u034f",
         "\u017ftate/x", "Logs/x",
     ],
 )  # fmt: skip
