@@ -107,7 +107,7 @@ def live(run: RunPicture, now: datetime) -> bool:
     return silent is not None and silent <= UNHOSTED_LIVE_S
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=64)
 def latencies(journal: Journal) -> Mapping[str, tuple[float, ...]]:
     """Act kind → newest measured spans from prediction to observation, in seconds, sorted.
 
@@ -131,7 +131,7 @@ def p95(run: RunPicture, kind: str) -> float | None:
     return spans[min(len(spans) - 1, int(0.95 * len(spans)))]
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=64)
 def _overtaken(journal: Journal) -> frozenset[int]:
     """Open pairs (by `id`) after which a later act of their session was observed, or another session began."""
     left: set[int] = set()
@@ -180,7 +180,7 @@ def stuck(run: RunPicture, now: datetime) -> tuple[Pair, ...]:
 def verdict(run: RunPicture, pair: Pair, request: Request | None, now: datetime) -> Verdict:
     """The word and glyph for one pair, from its records first and from the ledger where they say nothing yet."""
     if pair.observation is not None:
-        return _observed(pair)
+        return _observed(pair, history_cut(run))
     if pair.prediction is None:
         return Verdict("blank", "learned only")
     if request is not None and request.state in WAITING_WORDS:
@@ -192,13 +192,21 @@ def verdict(run: RunPicture, pair: Pair, request: Request | None, now: datetime)
     return Verdict("working", "open")
 
 
-def _observed(pair: Pair) -> Verdict:
+def history_cut(run: RunPicture) -> bool:
+    """Whether predictions lie before what was read, or were dropped: then one may be missing only here."""
+    status = run.files.get("predictions.jsonl")
+    return run.journal.dropped > 0 or (status is not None and status.unread_before > 0)
+
+
+def _observed(pair: Pair, cut: bool) -> Verdict:
     came = pair.observation
     assert came is not None
     if came.outcome != "executed":
         return Verdict("unknown" if came.outcome == "unknown" else "none", came.outcome)
     if pair.prediction is None:
-        return Verdict("flagged", "unpredicted" if came.raw.get("unpredicted") else "no prediction")
+        if came.raw.get("unpredicted"):
+            return Verdict("flagged", "unpredicted")
+        return Verdict("none", "prediction not read") if cut else Verdict("flagged", "no prediction")
     if came.matched:
         return Verdict("done", "as expected")
     return Verdict("failed", "mismatched")

@@ -48,12 +48,12 @@ def lesson_in_state(state: State, update_type: str, ref: str) -> bool | None:
     return ref in places[update_type] if update_type in places else None
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=64)
 def _places(journal: Journal) -> Mapping[int, int]:
     return {id(pair): place for place, pair in enumerate(journals.pairs(journal))}
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=64)
 def _consequential(journal: Journal) -> tuple[tuple[int, Pair], ...]:
     """(place, pair) of every consequential prediction of an agent."""
     return tuple(
@@ -61,7 +61,7 @@ def _consequential(journal: Journal) -> tuple[tuple[int, Pair], ...]:
     )
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=64)
 def _citing(journal: Journal) -> Mapping[tuple[str, str], tuple[tuple[int, Pair], ...]]:
     """(type, bare ref) → (place, pair) of the predictions that cite it."""
     found: dict[tuple[str, str], list[tuple[int, Pair]]] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cas_tui.model.journal import with_malformed, with_record
+from cas_tui.model.journal import with_records
 from cas_tui.model.picture import Picture, RunPicture
 from cas_tui.protocol.events import Event, FileStatus, IssuesRead, LedgerRead, LoopFiles, RecordsRead, StateRead
 
@@ -47,20 +47,14 @@ def _folded(run: RunPicture, event: Event) -> RunPicture:
 
 
 def _with_records(run: RunPicture, event: RecordsRead) -> RunPicture:
-    epoch = run.epochs.get(event.file, 0)
-    journal = run.journal
-    for record in event.records:
-        journal = with_record(journal, record, epoch)
-    for fault in event.malformed:
-        journal = with_malformed(journal, fault, epoch)
-    return run if journal is run.journal else replace(run, journal=journal)
+    journal = with_records(run.journal, event.records, event.malformed, run.epochs.get(event.file, 0))
+    if journal is run.journal:
+        return run
+    return replace(run, journal=journal)
 
 
 def _with_last_good(old: LedgerRead | None, new: LedgerRead) -> LedgerRead:
     """A ledger that cannot be read for a moment does not make the queue look empty; the fault is shown instead."""
     if old is None or not new.fault or new.fault == "none yet" or new.requests:
         return new
-    return replace(
-        old,
-        fault=new.fault,
-    )
+    return replace(old, fault=new.fault)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import zip_longest
+from typing import Final
 
 from cas_tui.protocol.encode import parse_timestamp
 from cas_tui.protocol.journal import Learning, Observation, Prediction, Record
@@ -46,8 +47,10 @@ class Pair:
     observation: Observation | None = None
     learnings: tuple[Learning, ...] = ()
     conflict: str = ""
-    epochs: tuple[int, int] = (0, 0)
-    """Of the prediction and of the observation."""
+    epochs: tuple[int, int, int] = (0, 0, 0)
+    """Of the prediction, the observation and the first learning."""
+    plain: bool = False
+    """An act that went as expected, with nothing odd about any of its records: what a stream may fold away."""
 
     @property
     def action_id(self) -> str:
@@ -60,13 +63,20 @@ class Pair:
     @property
     def records(self) -> tuple[Record, ...]:
         """Everything joined here, in the order of the loop."""
-        first = tuple(item for item in (self.prediction, self.observation) if item is not None)
-        return (*first, *self.learnings)
+        if self.prediction is None:
+            return self.learnings if self.observation is None else (self.observation, *self.learnings)
+        if self.observation is None:
+            return (self.prediction, *self.learnings)
+        return (self.prediction, self.observation, *self.learnings)
+
+    @property
+    def _first(self) -> Record:
+        return self.prediction or self.observation or self.learnings[0]
 
     @property
     def agent(self) -> str:
         """Who acted, from the first record there is."""
-        return self.records[0].agent
+        return self._first.agent
 
     @property
     def operator(self) -> bool:
@@ -76,7 +86,7 @@ class Pair:
     @property
     def timestamp(self) -> str:
         """The claimed instant of the first record there is."""
-        return self.records[0].timestamp
+        return self._first.timestamp
 
     @property
     def open(self) -> bool:
@@ -135,22 +145,54 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
+class Tally:
+    """Counts of acts. Operators' own acts are in none of them."""
+
+    acts: int = 0
+    judged: int = 0
+    right: int = 0
+    mismatched: int = 0
+    unrated: int = 0
+    """Acts left out of `judged` because their confidence is not a number from 0 to 1 (SAFETY A18)."""
+
+    def plus(self, other: Tally) -> Tally:
+        return Tally(
+            self.acts + other.acts,
+            self.judged + other.judged,
+            self.right + other.right,
+            self.mismatched + other.mismatched,
+            self.unrated + other.unrated,
+        )
+
+    def minus(self, other: Tally) -> Tally:
+        return Tally(
+            self.acts - other.acts,
+            self.judged - other.judged,
+            self.right - other.right,
+            self.mismatched - other.mismatched,
+            self.unrated - other.unrated,
+        )
+
+
+NOTHING: Final = Tally()
+
+
+@dataclass(frozen=True, slots=True)
 class Group:
-    """Every record under one key, each kind in file order, and the pairs they make. Made by `add`."""
+    """Every record under one key, each kind in file order, and what they come to. Made by `add`.
+
+    `size` is in bytes of lines; `open` says whether an agent's prediction here was not observed.
+    """
 
     key: Key
-    seq: int
     predictions: tuple[Kept, ...] = ()
     observations: tuple[Kept, ...] = ()
     learnings: tuple[Kept, ...] = ()
     dropped: int = 0
     pairs: tuple[Pair, ...] = ()
-
-    @property
-    def size(self) -> int:
-        """Bytes of the records' lines."""
-        kept = (*self.predictions, *self.observations, *self.learnings)
-        return sum(item.record.place.length for item in kept)
+    size: int = 0
+    tally: Tally = NOTHING
+    open: bool = False
 
 
 def key_of(record: Record) -> Key:
@@ -172,7 +214,23 @@ def add(group: Group, record: Record, epoch: int) -> Group:
     if unchanged:
         return group
     pairs = _pairs(group.key, predictions, observations, learnings)
-    return Group(group.key, group.seq, predictions, observations, learnings, group.dropped + dropped, pairs)
+    size = group.size + record.place.length
+    if dropped or len(predictions) + len(observations) + len(learnings) > 3:
+        size = sum(item.record.place.length for item in (*predictions, *observations, *learnings))
+    tally = NOTHING
+    open_ = False
+    for pair in pairs:
+        if not pair.operator:
+            tally = _tallied(tally, pair)
+            open_ = open_ or pair.open
+    return Group(group.key, predictions, observations, learnings, group.dropped + dropped, pairs, size, tally, open_)
+
+
+def _tallied(tally: Tally, pair: Pair) -> Tally:
+    if not pair.executed:
+        return tally
+    unrated = pair.prediction is not None and pair.prediction.confidence is None
+    return tally.plus(Tally(1, int(pair.judged), int(pair.right), int(pair.mismatched), int(unrated)))
 
 
 def _placed(kept: tuple[Kept, ...], new: Kept) -> tuple[tuple[Kept, ...], int]:
@@ -197,28 +255,34 @@ def _placed(kept: tuple[Kept, ...], new: Kept) -> tuple[tuple[Kept, ...], int]:
 def _pairs(
     key: Key, predictions: tuple[Kept, ...], observations: tuple[Kept, ...], learnings: tuple[Kept, ...]
 ) -> tuple[Pair, ...]:
-    lessons = [item.record for item in learnings if isinstance(item.record, Learning)]
     acts = max(len(predictions), len(observations))
     if acts == 0:
-        return (Pair(key, 0, learnings=tuple(lessons)),) if lessons else ()
+        return (_pair(key, 0, None, None, learnings, ""),)
     conflict = _conflict(predictions, observations)
     pairs = []
     for ordinal, (said, came) in enumerate(zip_longest(predictions, observations)):
         # An act may teach more than once: what is left over belongs to the last act under this id.
         last = ordinal == acts - 1
-        mine = lessons[ordinal:] if last else lessons[ordinal : ordinal + 1]
-        pairs.append(
-            Pair(
-                key,
-                ordinal,
-                said.record if said is not None and isinstance(said.record, Prediction) else None,
-                came.record if came is not None and isinstance(came.record, Observation) else None,
-                tuple(mine),
-                conflict,
-                (said.epoch if said else 0, came.epoch if came else 0),
-            )
-        )
+        mine = learnings[ordinal:] if last else learnings[ordinal : ordinal + 1]
+        pairs.append(_pair(key, ordinal, said, came, mine, conflict))
     return tuple(pairs)
+
+
+def _pair(
+    key: Key, ordinal: int, said: Kept | None, came: Kept | None, learned: tuple[Kept, ...], conflict: str
+) -> Pair:
+    prediction = said.record if said is not None and isinstance(said.record, Prediction) else None
+    observation = came.record if came is not None and isinstance(came.record, Observation) else None
+    learnings = tuple(item.record for item in learned if isinstance(item.record, Learning))
+    plain = (
+        prediction is not None
+        and observation is not None
+        and observation.matched
+        and observation.outcome == "executed"
+        and not (conflict or prediction.flags or observation.flags or any(item.flags for item in learnings))
+    )
+    epochs = (said.epoch if said else 0, came.epoch if came else 0, learned[0].epoch if learned else 0)
+    return Pair(key, ordinal, prediction, observation, learnings, conflict, epochs, plain)
 
 
 def _conflict(predictions: tuple[Kept, ...], observations: tuple[Kept, ...]) -> str:

@@ -105,9 +105,9 @@ class StreamRow:
 
     `verdict` (ours): as expected, mismatched, waits for you, open, denied, expired, cancelled, unknown, orphan; and
     where a record stands alone or the ledger knows more: waits in line, approved, started, superseded, no prediction,
-    unpredicted, learned only, malformed, not kept. `at` is as claimed (SAFETY A19); `flags` are ours. `observed` is
-    agent text except in `malformed` and `not kept` rows, where it is ours. `lamps` is mismatch → learned → in STATE →
-    cited, each True, False or None (not yet due).
+    prediction not read, unpredicted, learned only, malformed, not kept. `at` is as claimed (SAFETY A19); `flags` are
+    ours. `observed` is agent text except in `malformed` and `not kept` rows, where it is ours. `lamps` is mismatch →
+    learned → in STATE → cited, each True, False or None (not yet due).
     """
 
     key: str

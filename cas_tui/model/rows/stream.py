@@ -37,46 +37,52 @@ def stream(
     claimed = acts.effects_by_action(run)
     disputed = _disputed(run)
     rows: list[StreamRow] = []
-    run_of: list[StreamRow] = []
     used = len(items)
     # Newest first, so that a long history costs no more than what is shown of it.
     while used > 0 and len(rows) < MOST_ROWS:
         item = items[used - 1]
-        recent = len(items) - used < keep
-        row = _malformed(item) if isinstance(item, Bad) else _row(run, item, claimed, disputed, now)
-        if folded and not recent and _foldable(row):
-            run_of.append(row)
+        length = 1
+        if folded and len(items) - used >= keep:
+            while length < used + 1 and _plain(run, items[used - length], disputed):
+                length += 1
+            length = max(1, length - 1)
+        if length > 1:
+            rows.append(_fold(items[used - length], length, now))
+        elif isinstance(item, Bad):
+            rows.append(_malformed(item))
         else:
-            rows.extend(_fold(run_of))
-            run_of = []
-            rows.append(row)
-        used -= 1
-    rows.extend(_fold(run_of))
+            rows.append(_row(run, item, claimed, disputed, now))
+        used -= length
     rows.reverse()
     return (*_before(run, used), *rows)
 
 
-def _foldable(row: StreamRow) -> bool:
-    return row.verdict == "as expected" and not row.flags
+def _plain(run: RunPicture, item: Pair | Bad, disputed: frozenset[str]) -> bool:
+    """Whether an act went as expected and nothing about it is odd."""
+    if isinstance(item, Bad) or not item.plain or item.action_id in disputed:
+        return False
+    if len(run.journal.ids.get(item.action_id) or ()) > 1:
+        return False
+    nonce = run.state.run_nonce if run.state else None
+    if nonce and item.key[1] and item.key[1] != nonce:
+        return False
+    return not run.epochs or not any(epoch < run.epochs.get(file, 0) for epoch, file in _read_from(item))
 
 
-def _fold(found: list[StreamRow]) -> list[StreamRow]:
-    """Matched acts, newest first, as one row; the key is that of the oldest, so that it keeps while more join."""
-    if len(found) < 2:
-        return found
-    oldest = found[-1]
-    row = StreamRow(
-        key=key("folded", oldest.key),
-        at=oldest.at,
+def _fold(oldest: Pair | Bad, count: int, now: datetime) -> StreamRow:
+    """Matched acts as one row; its key is that of the oldest, so that it keeps while more join."""
+    stamp = "" if isinstance(oldest, Bad) else oldest.timestamp
+    return StreamRow(
+        key=key("folded", "" if isinstance(oldest, Bad) else pair_key(oldest)),
+        at=stamp,
         action="",
         expected="",
         confidence=None,
         glyph="done",
         verdict="as expected",
-        age_s=oldest.age_s,
-        folded=len(found),
+        age_s=since(stamp, now),
+        folded=count,
     )
-    return [row]
 
 
 def _before(run: RunPicture, cut: int) -> tuple[StreamRow, ...]:
@@ -88,6 +94,8 @@ def _before(run: RunPicture, cut: int) -> tuple[StreamRow, ...]:
     if journal.dropped:
         gone = f"{plural(journal.dropped, 'older act')} not kept"
         notes.append(gone + (f", {journal.dropped_open} never observed" if journal.dropped_open else ""))
+    if journal.dropped_loose:
+        notes.append(f"{plural(journal.dropped_loose, 'older record')} without a prediction not kept")
     if journal.malformed_dropped:
         notes.append(f"{plural(journal.malformed_dropped, 'older malformed line')} not kept")
     for file, status in run.files.items():
