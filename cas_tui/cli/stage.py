@@ -52,6 +52,30 @@ for name in sys.argv[1:] or ["/dev/stdin"]:
         print(count(file.read()), name)
 """
 
+_PLAN: Final[tuple[dict[str, Json], ...]] = (
+    {
+        "step_id": "S-1",
+        "intent": "find the version the README names",
+        "predicted_outcome": "install section names 3.9",
+        "tool_actions": "fs_read README.md",
+        "status": "pending",
+    },
+    {
+        "step_id": "S-2",
+        "intent": "patch README.md",
+        "predicted_outcome": "README shows Python 3.11 and the new install line",
+        "tool_actions": "fs_patch README.md",
+        "status": "pending",
+    },
+    {
+        "step_id": "S-3",
+        "intent": "commit",
+        "predicted_outcome": "one commit holds the README and the changelog entry",
+        "tool_actions": "git_commit, git_status",
+        "status": "pending",
+    },
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Stage:
@@ -121,29 +145,7 @@ def first_state(now: str) -> dict[str, Json]:
                 "plan_to_resolve": "ask the operator",
             },
         ],
-        "current_plan": [
-            {
-                "step_id": "S-1",
-                "intent": "find the version the README names",
-                "predicted_outcome": "install section names 3.9",
-                "tool_actions": "fs_read README.md",
-                "status": "pending",
-            },
-            {
-                "step_id": "S-2",
-                "intent": "patch README.md",
-                "predicted_outcome": "README shows Python 3.11 and the new install line",
-                "tool_actions": "fs_patch README.md",
-                "status": "pending",
-            },
-            {
-                "step_id": "S-3",
-                "intent": "commit",
-                "predicted_outcome": "one commit holds the README and the changelog entry",
-                "tool_actions": "git_commit, git_status",
-                "status": "pending",
-            },
-        ],
+        "current_plan": [dict(step) for step in _PLAN],
         "policies": [],
         "tool_models": {},
         "last_session_summary": "",

