@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import rich_click as click
 
 from cas_tui import text
 from cas_tui.cli import out
 from cas_tui.cli.common import chosen_roots, clock, json_option, read_picture, roots_argument
-from cas_tui.model.picture import Picture
-from cas_tui.model.shapes import AttentionRow, FleetRow, Truth
+
+if TYPE_CHECKING:
+    from cas_tui.model.picture import Picture
+    from cas_tui.model.shapes import AttentionRow, FleetRow, Truth
 
 
 @click.command()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import rich_click as click
 
@@ -12,8 +12,10 @@ from cas_tui import text
 from cas_tui.cli import out
 from cas_tui.cli.common import chosen_roots, clock, environ, json_option, roots_argument
 from cas_tui.locations import runtime_paths
-from cas_tui.model.picture import Picture
 from cas_tui.protocol.encode import timestamp
+
+if TYPE_CHECKING:
+    from cas_tui.model.picture import Picture
 
 
 @click.command()
@@ -22,6 +24,8 @@ from cas_tui.protocol.encode import timestamp
 @json_option
 def tail(roots: tuple[Path, ...], once: bool, as_json: bool) -> None:
     """Print one line a change; with --json, one JSON object a line."""
+    import asyncio
+
     try:
         asyncio.run(_follow(chosen_roots(roots), once, as_json))
     except KeyboardInterrupt:
@@ -29,6 +33,8 @@ def tail(roots: tuple[Path, ...], once: bool, as_json: bool) -> None:
 
 
 async def _follow(roots: tuple[Path, ...], once: bool, as_json: bool) -> None:
+    import asyncio
+
     from cas_tui.model.fold import fold
     from cas_tui.model.picture import empty
     from cas_tui.sources.run import RunSource
