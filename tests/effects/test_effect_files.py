@@ -309,5 +309,8 @@ def test_saved_contents_are_private_checked_and_kept_once(tmp_path: Path) -> Non
     assert store.load(key) is None
     assert store.save(b"content") == key
     assert store.load(key) == b"content"
+    quick = store.save(b"quick", durable=False)
+    assert store.save(b"quick", durable=False) == store.save(b"quick") == quick
+    assert store.load(quick) == b"quick"
     for odd in ("sha256:../../x", "../x", "", "sha256:" + "0" * 64):
         assert store.load(odd) is None
