@@ -126,9 +126,12 @@ def _merged(spans: Iterable[Span]) -> list[Span]:
     """Spans in order, overlapping ones made one under the name of the first."""
     result: list[Span] = []
     for span in sorted(spans):
-        if result and span.start < result[-1].end:
-            last = result[-1]
+        last = result[-1] if result else Span(0, 0, "")
+        if span.start < last.end:
             result[-1] = Span(last.start, max(last.end, span.end), last.name)
+        elif 0 <= span.named_at < last.end:
+            # Part of the name was a secret itself, so the marker must not repeat the name.
+            result.append(Span(span.start, span.end, "SECRET"))
         else:
             result.append(span)
     return result

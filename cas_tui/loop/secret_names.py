@@ -104,7 +104,7 @@ def named_spans(text: str) -> Iterator[Span]:
         else:
             span = _value(text, start, after, name)
         if span is not None and span[0] < span[1]:
-            yield Span(*span, name)
+            yield Span(*span, name, start)
             done = span[1]
 
 

@@ -14,11 +14,12 @@ from typing import Final, NamedTuple
 
 
 class Span(NamedTuple):
-    """A stretch of text to be replaced, and the name under which it is."""
+    """A stretch of text to be replaced, the name under which it is, and where in the text that name begins, if it does."""
 
     start: int
     end: int
     name: str
+    named_at: int = -1
 
 
 _PREFIXED: Final[tuple[tuple[str, str], ...]] = (

@@ -8,6 +8,7 @@ keys, NaN, Infinity, lone surrogates and deep nesting are errors with a reason (
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -47,33 +48,31 @@ class StrictError(ValueError):
     """Input that asks to be acted on breaks a rule; `str(error)` is the reason, in words."""
 
 
-def depth_of(raw: bytes) -> int:
-    """The deepest nesting of brackets outside strings, without recursion."""
+_STRING: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
+_NOT_BRACKETS: Final = bytes(set(range(256)) - set(b"[]{}"))
+_KEY: Final = re.compile(rb'"[ \t\r\n]*:')
+_LONG_NUMBER: Final = re.compile(rb"[0-9]{19}")
+_JSON_WORDS: Final = {"list": "a list", "str": "a string", "NoneType": "null", "bool": "true or false"}
+_MOST_FLAGS: Final = 8
+
+
+def brackets_of(raw: bytes) -> tuple[int, int]:
+    """The deepest nesting of brackets outside strings, and how many are open at the end; without recursion."""
     depth = deepest = 0
-    in_string = escaped = False
-    for byte in raw:
-        if in_string:
-            if escaped:
-                escaped = False
-            elif byte == 0x5C:
-                escaped = True
-            elif byte == 0x22:
-                in_string = False
-        elif byte == 0x22:
-            in_string = True
-        elif byte in (0x5B, 0x7B):
+    for byte in _STRING.sub(b"", raw).translate(None, _NOT_BRACKETS):
+        if byte in b"[{":
             depth += 1
             deepest = max(deepest, depth)
-        elif byte in (0x5D, 0x7D):
+        else:
             depth -= 1
-    return deepest
+    return deepest, depth
 
 
 def _too_deep(raw: bytes) -> bool:
-    # A cheap upper bound first: the exact scan is a Python loop over bytes.
+    # A cheap upper bound first: the exact scan is a Python loop over the brackets.
     if raw.count(b"[") + raw.count(b"{") <= MAX_DEPTH:
         return False
-    return depth_of(raw) > MAX_DEPTH
+    return brackets_of(raw)[0] > MAX_DEPTH
 
 
 def _pairs_no_duplicates(pairs: Sequence[tuple[str, Json]]) -> dict[str, Json]:
@@ -90,7 +89,7 @@ def _refuse_constant(name: str) -> Json:
 
 
 def _refuse_huge_int(text: str) -> int:
-    if len(text) > 19:
+    if len(text.lstrip("-")) > 19:
         raise StrictError("integer out of range")
     value = int(text)
     if not -(2**63) <= value < 2**63:
@@ -178,13 +177,16 @@ def decode_lenient(raw: bytes, *, limit: int = MAX_LINE_BYTES) -> LenientObject 
     if b"\x00" in raw:
         return "a hole: NUL bytes in the line"
     if not raw.strip():
-        return "empty line"
+        return "empty"
     if _too_deep(raw):
         return f"nested deeper than {MAX_DEPTH}"
     value: Json
     try:
         value = orjson.loads(raw)
-    except orjson.JSONDecodeError:
+        if _LONG_NUMBER.search(raw):
+            # orjson makes a rounded float of an integer beyond 64 bits (SAFETY A13).
+            value = json.loads(raw)
+    except (ValueError, RecursionError):
         # orjson also refuses lone surrogates, invalid UTF-8, NaN and huge numbers; the slow path tells them apart.
         try:
             text = raw.decode("utf-8")
@@ -199,13 +201,13 @@ def decode_lenient(raw: bytes, *, limit: int = MAX_LINE_BYTES) -> LenientObject 
             return "not JSON: a number or nesting out of range"
         flags.append("not_strict_json")
     if not isinstance(value, dict):
-        return f"expected an object, found {type(value).__name__}"
+        return f"expected an object, found {_JSON_WORDS.get(type(value).__name__, 'a number')}"
     return LenientObject(value, tuple(flags) + _duplicate_keys(raw, value))
 
 
 def _duplicate_keys(raw: bytes, value: dict[str, Json]) -> tuple[str, ...]:
-    # More colons than the decoded object can account for is the cheap sign of a duplicate key; only then look closely.
-    if raw.count(b'":') + raw.count(b'" :') <= _count_keys(value):
+    # More keys in the bytes than in the decoded object is the cheap sign of a duplicate; only then look closely.
+    if len(_KEY.findall(raw)) <= _count_keys(value):
         return ()
     found: list[str] = []
 
@@ -221,7 +223,7 @@ def _duplicate_keys(raw: bytes, value: dict[str, Json]) -> tuple[str, ...]:
         json.loads(raw.decode("utf-8", "replace"), object_pairs_hook=note)
     except (ValueError, RecursionError):
         return ()
-    return tuple(found)
+    return tuple(dict.fromkeys(found))[:_MOST_FLAGS]
 
 
 def _count_keys(value: Json) -> int:

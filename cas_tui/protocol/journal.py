@@ -17,9 +17,7 @@ RecordKind = Literal["prediction", "observation", "learning"]
 UPDATE_TYPES: Final = frozenset(
     {"confirmation_no_update", "policy", "tool_model", "belief", "uncertainty", "user_query"}
 )
-ERROR_CLASSES: Final = frozenset(
-    {"MODEL_ERROR", "TOOL_ERROR", "OBSERVATION_ERROR", "EXECUTION_ERROR", "GOAL_ERROR"}
-)
+ERROR_CLASSES: Final = frozenset({"MODEL_ERROR", "TOOL_ERROR", "OBSERVATION_ERROR", "EXECUTION_ERROR", "GOAL_ERROR"})
 CITABLE: Final = ("policy", "belief", "tool_model")
 """Update types that queue a pending citation, in the order their `*_refs` are written."""
 
@@ -162,7 +160,7 @@ def _confidence(value: Mapping[str, Json], flags: list[str]) -> float | None:
     if isinstance(item, bool) or not isinstance(item, int | float) or item != item or not 0 <= item <= 1:
         flags.append("bad_confidence")
         return None
-    return float(item)
+    return float(item) + 0.0  # so that -0.0 is 0.0
 
 
 def decode_record(raw: bytes, kind: RecordKind, place: Place) -> Record | Malformed:

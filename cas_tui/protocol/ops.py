@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from cas_tui.protocol.decode import Json, StrictError, decode_strict
+from cas_tui.protocol.decode import Json, StrictError, brackets_of, decode_strict
 
 SAFE_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,128}\Z")
 """What an op_id or a trigger id may be, since it becomes part of a file name (PROTOCOL §2.12)."""
@@ -137,6 +137,9 @@ KINDS: Final[dict[str, KindSpec]] = {
 }
 """Every kind this protocol knows. Whether a host runs it is policy, not grammar."""
 
+_MOST_NAME: Final = 80
+"""Characters of an unknown member's name repeated in a reason."""
+
 RESERVED: Final = frozenset({"kind", "op_id", "phase", "note", "predict", "action_id"})
 
 
@@ -147,14 +150,10 @@ def decode_ops(raw: str | None) -> Manifest:
     """
     if raw is None:
         return Manifest()
-    if not raw.startswith("["):
-        reason = "ops_not_array" if raw.startswith("{") else "ops_not_single_line"
-        return Manifest((), (Denial("manifest", None, reason, 0),))
     try:
         value = decode_strict(raw)
     except StrictError as error:
-        reason = "ops_not_single_line" if raw.rstrip() in ("[", "[{") else f"parse_error: {error}"
-        return Manifest((), (Denial("manifest", None, reason, 0),))
+        return Manifest((), (Denial("manifest", None, _manifest_fault(raw.strip(), error), 0),))
     if not isinstance(value, list):
         return Manifest((), (Denial("manifest", None, "ops_not_array", 0),))
     ops: list[Op] = []
@@ -173,6 +172,17 @@ def decode_ops(raw: str | None) -> Manifest:
         observes += op.op_class is OpClass.OBSERVE
         ops.append(op)
     return Manifest(tuple(ops), tuple(denials))
+
+
+def _manifest_fault(raw: str, error: StrictError) -> str:
+    """Why a manifest is not JSON: cut off at the line's end (or begun on the next line), an object, or just not."""
+    if raw in ("", "|", "|-", "|+", ">", ">-", ">+"):
+        return "ops_not_single_line"
+    if raw.startswith("{"):
+        return "ops_not_array"
+    if raw.startswith("[") and brackets_of(raw.encode("utf-8", "replace"))[1] > 0 and str(error) != "lone surrogate":
+        return "ops_not_single_line"
+    return f"parse_error: {error}"
 
 
 def _decode_op(element: Json, ordinal: int, observes: int) -> Op | Denial:
@@ -204,7 +214,7 @@ def _decode_op(element: Json, ordinal: int, observes: int) -> Op | Denial:
     fields = {name: item for name, item in element.items() if name not in RESERVED}
     for name in fields:
         if name not in spec.required and name not in spec.optional:
-            return deny(f"unknown_field: {name}")
+            return deny(f"unknown_field: {name[:_MOST_NAME]}")
     for name, check in spec.required.items():
         if name not in fields:
             return deny(f"missing required field '{name}'")
@@ -235,7 +245,7 @@ def _predict(value: Json) -> Predict | str:
         return "must be an object"
     for name in value:
         if name not in ("expected_observation", "confidence", "expected_failure_modes", "falsifier"):
-            return f"has an unknown member {name}"
+            return f"has an unknown member {name[:_MOST_NAME]}"
     expected = value.get("expected_observation")
     if not isinstance(expected, str) or not expected.strip():
         return "needs expected_observation, a string that is not empty"

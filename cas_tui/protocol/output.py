@@ -92,24 +92,40 @@ def format_frontmatter(entries: Entries, body: str) -> str:
     """A document with the given frontmatter and body.
 
     Raises:
-        ValueError: a key or value holds a line break, so it could not be read back.
+        ValueError: a key or value holds a line break, or a key a colon or nothing, so it could not be read back.
     """
-    lines = ["---"]
+    return "\n".join(["---", *_lines(entries), "---", "", body.rstrip("\n"), ""])
+
+
+def _lines(entries: Entries) -> list[str]:
+    lines: list[str] = []
     for key, value in entries:
         if "\n" in key or "\n" in value or "\r" in key or "\r" in value:
             raise ValueError(f"a line break in frontmatter {key!r}")
+        if ":" in key or not key.strip():
+            raise ValueError(f"not a frontmatter key: {key!r}")
         lines.append(f"{key}: {value}")
-    lines += ["---", "", body.rstrip("\n"), ""]
-    return "\n".join(lines)
+    return lines
 
 
 def update_frontmatter(text: str, updates: Entries) -> str:
-    """The document with `updates` set: new keys come first, in reverse order of update, old values dropped (§2.2)."""
-    front = parse_frontmatter(text)
-    entries = list(front.entries)
+    """The document with `updates` set: new keys come first, in reverse order of update, old values dropped (§2.2).
+
+    Everything else stays as it was, lines that are no key included; a document without frontmatter, or with one that
+    never closes, becomes the body (D5). Raises ValueError as `format_frontmatter` does.
+    """
+    new: dict[str, str] = {}
     for key, value in updates:
-        entries = [(key, value), *((name, old) for name, old in entries if name != key)]
-    return format_frontmatter(tuple(entries), front.body or "")
+        new.pop(key, None)
+        new[key] = value
+    head = _lines(tuple(reversed(new.items())))
+    front = parse_frontmatter(text)
+    if not (front.present and front.closed):
+        return "\n".join(["---", *head, "---", "", text])
+    lines = text.split("\n")
+    end = lines.index("---", 1)
+    kept = [line for line in lines[1:end] if ":" not in line or line.partition(":")[0].strip() not in new]
+    return "\n".join(["---", *head, *kept, *lines[end:]])
 
 
 def parse_output(raw: bytes) -> Output:
@@ -121,14 +137,15 @@ def parse_output(raw: bytes) -> Output:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         diagnostics.append(Diagnostic("invalid_utf8", f"byte {error.start} is not UTF-8"))
-        text = raw.decode("utf-8", "replace")
+        text = raw.decode("utf-8", "surrogateescape")
     front = parse_frontmatter(text)
     if not front.present:
         diagnostics.append(Diagnostic("no_frontmatter", "the first line is not ---"))
     elif not front.closed:
         diagnostics.append(Diagnostic("frontmatter_unclosed", "no closing ---"))
     coordination: list[Coordination] = []
-    for key, value in front.entries:
+    # A frontmatter that never closes may be half of a file: nothing in it is acted on (SAFETY A22).
+    for key, value in front.entries if front.closed else ():
         if key in COORDINATION_KEYS:
             op = _coordination(key, value, len(coordination))
             if isinstance(op, Diagnostic):
@@ -137,19 +154,24 @@ def parse_output(raw: bytes) -> Output:
                 coordination.append(op)
     if sum(1 for key, _ in front.entries if key == "ops") > 1:
         diagnostics.append(Diagnostic("ops_repeated", "more than one ops line; the first one counts"))
-    if front.body and (found := _misplaced(front.body)):
+    if front.body and (found := _misplaced(_readable(front.body) or "")):
         diagnostics.append(Diagnostic("ops_in_body", f"never executed: {found}"))
     return Output(
-        id=front.first("id"),
-        entries=front.entries,
+        id=_readable(front.first("id")),
+        entries=tuple((_readable(key) or "", _readable(value) or "") for key, value in front.entries),
         coordination=tuple(coordination),
-        ops=front.first("ops"),
-        body=front.body,
+        # Left with its undecodable bytes, so that the strict decoder sees and denies them.
+        ops=front.first("ops") if front.closed else None,
+        body=_readable(front.body),
         diagnostics=tuple(diagnostics),
     )
 
 
 def _coordination(key: str, value: str, ordinal: int) -> Coordination | Diagnostic:
+    if _readable(value) != value:
+        return Diagnostic("coordination_malformed", f"{key} is not UTF-8")
+    if key in ("surface", "mca") and value:
+        return Coordination("surface", "", value, None, ordinal)
     parts = [part.strip() for part in value.split("|", 2 if key == "send" else 1)]
     if len(parts) < _PIPE_REQUIRED.get(key, 1):
         return Diagnostic("coordination_malformed", f"{key} needs a | in {value!r}")
@@ -160,9 +182,12 @@ def _coordination(key: str, value: str, ordinal: int) -> Coordination | Diagnost
         text = "unspecified"
     if key == "defer" and not text:
         text = "unspecified"
-    if key in ("surface", "mca"):
-        return Coordination("surface", "", value, None, ordinal)
     return Coordination(key, parts[0], text, parts[2] if len(parts) > 2 else None, ordinal)
+
+
+def _readable(value: str | None) -> str | None:
+    """Text whose undecodable bytes are replacement characters, fit to be written again."""
+    return value and value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _misplaced(body: str) -> str | None:

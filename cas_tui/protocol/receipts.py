@@ -70,13 +70,23 @@ class Receipt:
             reason=str(value.get("reason", "")),
             start=str(value.get("start", "")),
             end=str(value.get("end", "")),
-            artifacts=tuple(
-                ArtifactRef(str(item.get("path", "")), str(item.get("hash", "")), int(item.get("size", 0)))
-                for item in value.get("artifacts", [])
-            ),
+            artifacts=_artifacts(value.get("artifacts")),
             exit_code=value.get("exit_code"),
             modified_by=value.get("modified_by"),
         )
+
+
+def _artifacts(value: Json) -> tuple[ArtifactRef, ...]:
+    # The file lies where the agent can write: what is not an artifact is left out, and nothing raises.
+    items = [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+    return tuple(
+        ArtifactRef(
+            str(item.get("path", "")),
+            str(item.get("hash", "")),
+            item["size"] if isinstance(item.get("size"), int) else 0,
+        )
+        for item in items
+    )
 
 
 def receipts_document(trigger_id: str, receipts: Iterable[Receipt]) -> dict[str, Json]:

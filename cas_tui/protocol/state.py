@@ -185,6 +185,7 @@ def decode_state(raw: bytes) -> State | Malformed:
 def _state(value: Mapping[str, Json], flags: tuple[str, ...]) -> State:
     read = _Reader()
     read.faults.extend(flags)
+    read.faults.extend(f"STATE.{name} is missing" for name in ("state_version", "updated_at") if name not in value)
     goals = tuple(
         Goal(i["id"], i["description"], read.text(i, w, "priority"), read.text(i, w, "status", "active"))
         for w, i in read.items(value, "active_goals")
@@ -231,9 +232,7 @@ def _state(value: Mapping[str, Json], flags: tuple[str, ...]) -> State:
         for w, i in read.items(value, "current_plan")
     )
     policies = tuple(
-        Policy(
-            i["id"], i["trigger"], i["rule"], read.text(i, w, "rationale"), read.optional(i, w, "last_updated_at")
-        )
+        Policy(i["id"], i["trigger"], i["rule"], read.text(i, w, "rationale"), read.optional(i, w, "last_updated_at"))
         for w, i in read.items(value, "policies")
         if read.required(i, w, ("id", "trigger", "rule"))
     )

@@ -441,3 +441,10 @@ def test_what_another_scanner_finds_is_gone() -> None:
             for line in MARKER.sub("", cleaned(text)).split("\n"):
                 assert not list(scan_line(line)), line
     assert found_before >= 15
+
+
+def test_a_secret_within_a_name_is_not_repeated_by_the_marker() -> None:
+    """S5: a marker repeats a name only if nothing in that name was taken out."""
+    redactor = Redactor({"A_TOKEN": SECRET})
+    assert cleaned(f"TOKEN_{SECRET}_END=abcdefgh", redactor) == "TOKEN_[redacted:A_TOKEN]_END=[redacted:SECRET]"
+    assert SECRET[-8:] not in cleaned(f"{SECRET}_{'x' * 50}_TOKEN=abcdefgh", redactor)
