@@ -68,7 +68,8 @@ def list_(
     shown = [
         request
         for request in found
-        if (everything or states or in_hand(request))
+        # Programs get every row with its state, people what still waits.
+        if (everything or as_json or states or in_hand(request))
         and (not kinds or request.kind in kinds)
         and (not states or request.state in states)
     ]

@@ -11,6 +11,7 @@ import rich_click as click
 from cas_tui.cli.common import clock, environ, existing_root, ids, roots_argument
 from cas_tui.cli.errors import FAILED, NOT_FOUND, USAGE, CliError
 from cas_tui.cli.stage import Stage
+from cas_tui.locations import config_file
 
 
 @click.command()
@@ -22,7 +23,13 @@ def watch(
     roots: tuple[Path, ...] = (), theme: str | None = None, ascii_mode: bool = False, no_mouse: bool = False
 ) -> int:
     """Open the console on ROOT…, or on every memory root that is found here."""
+    from cas_tui.config import ConfigError, load_config
     from cas_tui.sources.root import discover
+
+    try:
+        config = load_config(config_file(environ()))
+    except ConfigError as error:
+        raise CliError(str(error), USAGE) from None
 
     for root in roots:
         _check_word(root)
@@ -30,7 +37,14 @@ def watch(
     if not found:
         raise CliError("no memory root here or above; name one, or try `cas-tui demo`", NOT_FOUND)
     need_terminal()
-    return open_console(found, environ(), theme=theme, ascii_mode=ascii_mode, mouse=not no_mouse)
+    return open_console(
+        found,
+        environ(),
+        theme=theme or config.theme or None,
+        ascii_mode=ascii_mode or config.ascii,
+        mouse=config.mouse and not no_mouse,
+        keymap=config.keymap,
+    )
 
 
 def open_console(
@@ -41,6 +55,7 @@ def open_console(
     theme: str | None = None,
     ascii_mode: bool = False,
     mouse: bool = True,
+    keymap: Mapping[str, str] | None = None,
 ) -> int:
     """Run the console until the operator leaves; returns its exit code."""
     from cas_tui.console import run_console
@@ -58,6 +73,7 @@ def open_console(
         ascii_mode=ascii_mode or "utf" not in (sys.stdout.encoding or "").lower(),
         theme=theme,
         mouse=mouse,
+        keymap=keymap,
     )
 
 

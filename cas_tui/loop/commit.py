@@ -76,6 +76,11 @@ def note_failure(tool: str, mode: str) -> Patch:
     return {"do": "tool", "tool": tool, "mode": mode}
 
 
+def touch(at: str) -> Patch:
+    """Say when the world model was last brought up to date: Phase 8 of an act that changed nothing else in it."""
+    return {"do": "touch", "at": at}
+
+
 class StateFile:
     """STATE.json of one root, as this host reads and changes it."""
 
@@ -164,6 +169,8 @@ def apply_patch(document: Document, patch: Patch) -> None:
         queue = document.get("pending_citations")
         if isinstance(queue, list):
             document["pending_citations"] = [old for old in queue if old not in patch["entries"]]
+    elif kind == "touch":
+        document["updated_at"] = max(str(document.get("updated_at", "")), patch["at"])
     elif kind == "tool":
         models = document.setdefault("tool_models", {})
         if isinstance(models, dict):

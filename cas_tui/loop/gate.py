@@ -11,20 +11,17 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from cas_tui.effects.errors import Refused
-from cas_tui.effects.prepare import Prepared, prepare
+from cas_tui.effects.prepare import Prepared, overlap, prepare
+from cas_tui.effects.prepare import touches as prepare_touches
 from cas_tui.loop.context import Context
 from cas_tui.loop.policy import Grading, grade
 from cas_tui.loop.predict import Claim, predict
 from cas_tui.protocol.decode import Json
-from cas_tui.protocol.digest import normalise_path, request_digest
+from cas_tui.protocol.digest import request_digest
 from cas_tui.protocol.encode import timestamp
 from cas_tui.protocol.ops import Denial, Op
 from cas_tui.protocol.receipts import Receipt
 from cas_tui.protocol.requests import PreImage, Request, RequestKind, RequestState, Tier
-
-GIT_INDEX = "git:index"
-GIT_HEAD = "git:head"
-EVERY_PATH = "*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,31 +38,13 @@ class Shown:
     flags: tuple[str, ...]
 
 
-def touches(op_kind: str, fields: Mapping[str, Json]) -> frozenset[str]:
-    """The paths and git state an op reads or changes, as far as they follow from the op alone."""
-    if op_kind == "git_stage":
-        paths = fields.get("paths")
-        named = {normalise_path(path) for path in paths} if paths else {EVERY_PATH}
-        return frozenset({GIT_INDEX, *named})
-    if op_kind == "git_commit":
-        return frozenset({GIT_INDEX, GIT_HEAD})
-    if op_kind == "git_branch":
-        return frozenset({GIT_HEAD})
-    path = fields.get("path")
-    return frozenset({normalise_path(path)}) if isinstance(path, str) else frozenset()
-
-
-def conflict(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether two ops touch the same thing. A directory and a path in it are the same thing."""
-    if EVERY_PATH in one and any(not item.startswith("git:") for item in other):
-        return True
-    if EVERY_PATH in other and any(not item.startswith("git:") for item in one):
-        return True
-    return any(_overlap(a, b) for a in one for b in other)
-
-
-def _overlap(a: str, b: str) -> bool:
-    return a == b or a.startswith(b + "/") or b.startswith(a + "/")
+def touches(ctx: Context, op_kind: str, fields: Mapping[str, Json]) -> frozenset[str]:
+    """The paths and git state an op touches, as far as they follow from the op alone; nothing for one not allowed."""
+    assert ctx.workspace is not None
+    try:
+        return prepare_touches(ctx.workspace, op_kind, fields)
+    except Refused:
+        return frozenset()
 
 
 def door(ctx: Context, op: Op) -> str | None:
@@ -96,7 +75,7 @@ def make_requests(
     for op in effects:
         at = ctx.now()
         reason = door(ctx, op)
-        after = _after(requests, op)
+        after = _after(ctx, requests, op) if reason is None else None
         shown: Shown | Refused | None = None
         if reason is None and after is None:
             shown = try_show(ctx, trigger_id, op.op_id, op.kind, op.fields)
@@ -114,10 +93,11 @@ def make_requests(
     return Gated(tuple(requests), tuple(receipts))
 
 
-def _after(requests: list[Request], op: Op) -> Request | None:
-    mine = touches(op.kind, op.fields)
+def _after(ctx: Context, requests: list[Request], op: Op) -> Request | None:
+    """The latest earlier request of the pass that touches what this op touches."""
+    mine = touches(ctx, op.kind, op.fields)
     for earlier in reversed(requests):
-        if conflict(mine, touches(earlier.op_kind, earlier.fields)):
+        if overlap(mine, touches(ctx, earlier.op_kind, earlier.fields)):
             return earlier
     return None
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
+from cas_tui.effects.flags import T3_FLAGS
 from cas_tui.protocol.requests import Tier
 
 DEFAULT_VERSION = "default"
@@ -99,12 +100,11 @@ class Grading:
 
 
 T1_KINDS = frozenset({"fs_write", "fs_patch", "git_stage"})
-T3_FLAGS = ("protected", "deletion")
 
 
 def grade(facts: Grading) -> tuple[Tier, tuple[str, ...]]:
     """The tier of an effect and the reasons for it, in words of ours (PROTOCOL §5.4)."""
-    grave = [flag for flag in facts.flags if flag.startswith(T3_FLAGS)]
+    grave = [flag for flag in facts.flags if flag in T3_FLAGS]
     if facts.op_kind == "exec":
         return Tier.T3, ("runs a program",)
     if not facts.predicted:

@@ -5,6 +5,7 @@ Every step here may itself be interrupted and run again. Nothing is ever started
 
 from __future__ import annotations
 
+from cas_tui.effects.perform import tidy
 from cas_tui.loop import unapproved, writeback
 from cas_tui.loop.context import Context
 from cas_tui.loop.predict import drop_already_cited
@@ -17,6 +18,9 @@ def recover(ctx: Context) -> list[str]:
     said: list[str] = []
     for request_id in ctx.ledger.effects.unfinished():
         ctx.ledger.effects.mark_unknown(request_id, "the host ended between its start and its end")
+        request = ctx.ledger.requests.get(request_id)
+        if ctx.workspace is not None:
+            tidy(ctx.workspace, request.op_kind, request.fields)
         said.append(f"{request_id}: started, and how it ended is not known; it will not be tried again")
         unapproved.rebase(ctx)
     missing = ctx.journal.settle()

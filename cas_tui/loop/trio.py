@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from cas_tui.loop import records
+from cas_tui.loop import commit, records
 from cas_tui.loop.context import Context
 from cas_tui.loop.learn import Lesson
 from cas_tui.loop.records import Actor, Record
@@ -80,7 +80,6 @@ def seen(ctx: Context, key: str, actor: Actor, action_id: str, ended: Ended, les
 
     ctx.journal.write(f"{key}:observation", "observations.jsonl", observation)
     written = ctx.journal.write(f"{key}:learning", "learning.jsonl", learning)
+    # Phase 8: STATE is committed after every act, and at once when the citation queue grows (PROTOCOL §1.4 rule 3).
     patches = lesson.lasting(action_id, written["timestamp"])
-    if patches:
-        # STATE is flushed at once when the queue grows (PROTOCOL §1.4 rule 3).
-        ctx.state.change(f"{key}:lesson", *patches)
+    ctx.state.change(f"{key}:lesson", *patches, commit.touch(written["timestamp"]))

@@ -92,19 +92,16 @@ def _agents(environ: Mapping[str, str]) -> Iterator[Path]:
 def _configured(environ: Mapping[str, str]) -> Iterator[Path]:
     """The `roots` list of the config file; relative paths are relative to that file."""
     file = config_file(environ)
-    try:
-        raw = file.read_bytes()
-    except OSError:
+    if not file.is_file():
         return
-    import tomllib  # only when there is such a file: the console opens faster without
+    from cas_tui.config import ConfigError, load_config  # only when there is such a file: opening is faster without
 
     try:
-        roots = tomllib.loads(raw.decode("utf-8")).get("roots", [])
-    except ValueError:
+        roots = load_config(file).roots
+    except ConfigError:
         return
-    for root in roots if isinstance(roots, list) else []:
-        if isinstance(root, str) and root:
-            yield resolve_root(file.parent / _expand(root, environ))
+    for root in filter(None, roots):
+        yield resolve_root(file.parent / _expand(root, environ))
 
 
 def _expand(path: str, environ: Mapping[str, str]) -> Path:

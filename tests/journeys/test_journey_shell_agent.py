@@ -59,7 +59,7 @@ def test_a_shell_agent_reads_patches_commits_is_wrong_asks_and_is_refused(here: 
     assert run.wait(60) == 0, here.log()
     assert not (here.workspace / "install.sh").exists()
     assert "python 3.11+" in (here.workspace / "README.md").read_text()
-    kinds = {item["kind"] for item in here.json("requests", "list", root, "--all")["requests"]}
+    kinds = {item["kind"] for item in here.json("requests", "list", root)["requests"]}
     assert {"effect", "question", "mismatch", "issue"} <= kinds
     well_formed(here)
 
