@@ -71,7 +71,7 @@ def test_the_list_of_the_config_file_comes_last(tmp_path: Path) -> None:
     listed = made(tmp_path / "listed", "STATE.json")
     config = tmp_path / ".config" / "cas-tui" / "config.toml"
     config.parent.mkdir(parents=True)
-    config.write_text(f'roots = ["~/listed", "{here}", 3, "gone"]')
+    config.write_text(f'roots = ["~/listed", "{here}", "gone"]')
     found = discover([], cwd=here, environ=environ(tmp_path))
     assert found == (here, listed, config.parent / "gone")
 
