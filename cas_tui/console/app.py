@@ -12,13 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from rich.text import Text
 from textual import events
 from textual.app import App
 from textual.screen import Screen
 
 from cas_tui import text
-from cas_tui.console import themes
+from cas_tui.console import content, themes
 from cas_tui.console.actions import Actions
 from cas_tui.console.commands import bindings
 from cas_tui.console.glyphs import Glyphs
@@ -154,7 +153,9 @@ class ConsoleApp(Actions, App[None]):
     def _fatal_error(self) -> None:
         # Textual would print a traceback with the values of local variables: text of a run among them (E16).
         error = self._exception
-        self.panic(Text(f"cas-tui stopped: {type(error).__name__}: {text.line(str(error), limit_cells=400)}"))
+        self.panic(
+            content.last_words(f"cas-tui stopped: {type(error).__name__}: {text.line(str(error), limit_cells=400)}")
+        )
 
     async def on_event(self, event: events.Event) -> None:
         """Note when a key came; then as ever."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from rich.text import Text
 from textual.content import Content
 from textual.style import Style
 
@@ -56,6 +57,11 @@ def assemble(*parts: str | Content | tuple[str, str | Style]) -> Content:
 def lines(rows: Iterable[Content]) -> Content:
     """Several lines as one content: the only way a line break gets in."""
     return Content("\n").join(rows)
+
+
+def last_words(shown: str) -> Text:
+    """Safe text for the terminal the console leaves behind, in the form that Textual's panic takes."""
+    return Text(_checked(shown))
 
 
 def _checked(shown: str) -> str:

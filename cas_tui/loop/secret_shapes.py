@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 
 class Span(NamedTuple):
-    """A stretch of text to be replaced, the name under which it is, and where in the text that name begins, if it does."""
+    """A stretch of text to be replaced, the name it stands under, and where that name begins (-1: nowhere)."""
 
     start: int
     end: int

@@ -40,7 +40,7 @@ def test_text_that_missed_the_gate_is_an_error_here_and_mended_elsewhere(
     value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """T1: under test it raises; in use it is made safe, at every entrance."""
-    for make in (content.plain, content.assemble, lambda item: content.assemble((item, "bold"))):
+    for make in (content.plain, content.assemble, content.last_words, lambda item: content.assemble((item, "bold"))):
         monkeypatch.setattr(content, "STRICT", True)
         with pytest.raises(content.UnsafeText):
             make(value)
