@@ -15,6 +15,8 @@ from cas_tui.protocol.machines import AFTER_VERDICT, is_terminal, takes
 from cas_tui.protocol.requests import Request, RequestState
 
 _COLUMNS = "SELECT document FROM decisions"
+DONE = "done"
+"""The mark of a decision that was carried to its end."""
 
 
 class Decisions:
@@ -97,10 +99,7 @@ class Decisions:
 
     def unprocessed(self) -> tuple[Decision, ...]:
         """Decisions that the host has not carried to their end, oldest first."""
-        rows = self._store.query(
-            f"{_COLUMNS} WHERE NOT EXISTS (SELECT 1 FROM marks WHERE marks.decision_id = decisions.decision_id"
-            " AND marks.stage = 'done') ORDER BY number"
-        )
+        rows = self._store.query(f"{_COLUMNS} WHERE done = 0 ORDER BY number")
         return tuple(_decision(row) for row in rows)
 
     def mark(self, decision_id: str, stage: str) -> None:
@@ -109,6 +108,8 @@ class Decisions:
             changed = self._store.execute(
                 "INSERT OR IGNORE INTO marks VALUES (?, ?, ?)", (decision_id, stage, self._store.now())
             )
+            if stage == DONE:
+                self._store.execute("UPDATE decisions SET done = 1 WHERE decision_id = ?", (decision_id,))
             if changed:
                 self._audit.append("mark", {"decision_id": decision_id, "stage": stage})
 

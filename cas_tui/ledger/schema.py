@@ -18,7 +18,8 @@ STATEMENTS = (
     """CREATE TABLE decisions (
         number INTEGER PRIMARY KEY, decision_id TEXT NOT NULL UNIQUE, request_id TEXT NOT NULL REFERENCES requests
         (request_id), stage TEXT NOT NULL, document TEXT NOT NULL, prev_sha256 TEXT NOT NULL,
-        UNIQUE (request_id, stage))""",
+        done INTEGER NOT NULL DEFAULT 0, UNIQUE (request_id, stage))""",
+    "CREATE INDEX decisions_open ON decisions (number) WHERE done = 0",
     """CREATE TABLE marks (
         decision_id TEXT NOT NULL REFERENCES decisions (decision_id), stage TEXT NOT NULL, at TEXT NOT NULL,
         PRIMARY KEY (decision_id, stage)) WITHOUT ROWID""",
@@ -35,6 +36,7 @@ STATEMENTS = (
     """CREATE TABLE passes (
         number INTEGER PRIMARY KEY, root TEXT NOT NULL, trigger_id TEXT NOT NULL, pass INTEGER NOT NULL,
         phase TEXT NOT NULL, data TEXT NOT NULL, UNIQUE (root, trigger_id, pass))""",
+    "CREATE INDEX passes_open ON passes (root, number) WHERE phase != 'finished'",
     """CREATE TABLE appends (
         number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, file TEXT NOT NULL, line BLOB NOT NULL,
         done INTEGER NOT NULL)""",
@@ -43,6 +45,7 @@ STATEMENTS = (
     """CREATE TABLE messages (
         id INTEGER PRIMARY KEY, root TEXT NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL, operator TEXT NOT NULL,
         data TEXT NOT NULL, at TEXT NOT NULL, key TEXT UNIQUE, delivered_to TEXT)""",
+    "CREATE INDEX messages_open ON messages (root, id) WHERE delivered_to IS NULL",
     """CREATE TABLE rules (
         rule_id TEXT PRIMARY KEY, root TEXT NOT NULL, document TEXT NOT NULL, created_at TEXT NOT NULL,
         expires_at TEXT, revoked_at TEXT)""",

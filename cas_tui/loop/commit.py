@@ -130,7 +130,12 @@ class StateFile:
             if changed == document and before is not None:
                 return
             changed["updated_at"] = timestamp(self._clock())
-            data = encode_pretty(changed)
+            try:
+                data = encode_pretty(changed)
+            except ValueError as error:
+                # A value that JSON cannot carry (NaN, a lone surrogate, a huge number) is the agent's to mend: writing
+                # the rest would change its meaning in silence.
+                raise StateConflict(f"STATE.json holds what cannot be written back: {error}; the change waits") from None
             if read_regular(path, MAX_STATE_BYTES) == before:
                 replace_file(path, data)
                 return

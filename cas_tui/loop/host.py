@@ -129,8 +129,17 @@ class Host:
                 return 1 if self.passes is not None and self.passes.failed else 0
             if self._yielding():
                 return 0
-            self._stop.wait(STEP_S)
+            self._wait()
         return 0
+
+    def _wait(self) -> None:
+        """Wait until the ledger was written by somebody else, an agent is to be watched, or it is time to look."""
+        seen = self.ctx.ledger.data_version()
+        while not self._stop.wait(STEP_S):
+            due = time.monotonic() - self._looked >= LOOK_S
+            watching = self.passes is not None and self.passes.running
+            if due or watching or self._lost.is_set() or self.ctx.ledger.data_version() != seen:
+                return
 
     def close(self) -> None:
         """End the agent, give the lease back, let go of the locks."""

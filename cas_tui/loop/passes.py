@@ -119,6 +119,11 @@ class Passes:
         }[trigger.phase]
         return work(trigger)
 
+    @property
+    def running(self) -> bool:
+        """Whether a call of the agent is under way."""
+        return self._running is not None
+
     def stop(self) -> None:
         """End a running agent and everything it started."""
         if self._running is not None:
