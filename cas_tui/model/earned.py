@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from cas_tui.model.pairs import Pair
@@ -53,12 +53,25 @@ def band(confidence: float) -> tuple[float, float]:
     return (max(0.0, round(middle - 0.05, 2)), min(1.0, round(middle + 0.05, 2)))
 
 
-def earned(pairs: Iterable[Pair], agent: str, kind: str, within: tuple[float, float] | None = None) -> Record:
-    """How often `agent` was right with acts of `kind`, at any confidence or within one band."""
+def earned(
+    pairs: Iterable[Pair],
+    agent: str,
+    kind: str,
+    within: tuple[float, float] | None = None,
+    kinds: Mapping[tuple[str, str], str] | None = None,
+) -> Record:
+    """How often `agent` was right with acts of `kind`, at any confidence or within one band.
+
+    `kinds` gives the op kind of acts known to the ledger, (session, action_id) → kind; of the others it is the first
+    word of what they said they would do.
+    """
+    known = kinds or {}
     right = judged = 0
     for pair in pairs:
         said = pair.prediction
-        if said is None or said.agent != agent or not pair.judged or pair.act_kind != kind:
+        if said is None or said.agent != agent or not pair.judged:
+            continue
+        if known.get((pair.session_id, pair.action_id), pair.act_kind) != kind:
             continue
         if within is not None and (said.confidence is None or band(said.confidence) != within):
             continue

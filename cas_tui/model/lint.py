@@ -84,6 +84,9 @@ def promised_kinds(action: str) -> frozenset[str]:
 
 def promise_and_deed(action: str, request: Request) -> Finding:
     """Compare the predicted `action` with the op of `request`."""
+    exact = _exact(action, request)
+    if exact is not None:
+        return exact
     kinds, said, does = promised_kinds(action), promised_paths(action), paths_of(request)
     faults = []
     if kinds and request.op_kind not in kinds:
@@ -103,6 +106,24 @@ def promise_and_deed(action: str, request: Request) -> Finding:
     if said and does:
         return Finding("same file; the promise names no kind of act", False)
     return Finding("cannot be compared: the promise names no file and no kind of act", False)
+
+
+def _exact(action: str, request: Request) -> Finding | None:
+    """A promise in the form a host writes, kind and target, compared as that; None when it is free text."""
+    kind, _, target = action.partition(" ")
+    if kind != request.op_kind:
+        return None
+    if kind == "git_commit":
+        # The rest is the commit's subject, in which a file name is only a word.
+        message = request.fields.get("message")
+        subject = message.split("\n", 1)[0].strip() if isinstance(message, str) else ""
+        if target.strip() and subject.startswith(target.strip()):
+            return Finding("matches the promise: same commit message, same kind of act", False)
+        return Finding(f"promised the commit {quote(target)}, this is {quote(subject)}", True)
+    path = request.fields.get("path")
+    if isinstance(path, str) and normalise_path(target) == normalise_path(path):
+        return Finding("matches the promise: same file, same kind of act", False)
+    return None
 
 
 def _same(path: str, promised: str) -> bool:

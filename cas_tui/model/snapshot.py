@@ -213,7 +213,7 @@ def _state_changes(old: RunPicture, new: RunPicture) -> Iterator[str]:
     if read is None or was is read:
         return
     if read.fault and (was is None or was.fault != read.fault):
-        yield f"STATE.json {ident(read.fault)}"
+        yield f"STATE.json {read.fault}"
     elif not read.fault and (was is None or was.state is not read.state):
         yield "STATE.json read"
 

@@ -95,14 +95,15 @@ def _earned(run: RunPicture, request: Request, promise: Prediction) -> ContractR
     if promise.confidence is None:
         return ContractRow("= earned", "it said no number, so nothing can be earned by it", flagged=True)
     known = journals.pairs(run.journal)
+    kinds = {place: item.op_kind for place, item in acts.effects_by_action(run).items()}
     low, high = within = band(promise.confidence)
     start = f"says {said(promise.confidence)}"
-    near = earned(known, promise.agent, request.op_kind, within)
+    near = earned(known, promise.agent, request.op_kind, within, kinds)
     if near.enough:
         words = f"{start}; at {round(low * 100)}-{round(high * 100)} % on {ident(request.op_kind)} {near.words}"
         # Flagged when even the best the record allows is short of what it says.
         return ContractRow("= earned", words, flagged=near.interval[1] < promise.confidence)
-    whole = earned(known, promise.agent, request.op_kind)
+    whole = earned(known, promise.agent, request.op_kind, None, kinds)
     if whole.enough:
         words = f"{start}; on {ident(request.op_kind)}, at any confidence, {whole.words}"
         return ContractRow("= earned", words, flagged=whole.interval[1] < promise.confidence)

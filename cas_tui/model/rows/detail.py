@@ -185,7 +185,7 @@ def _state_head(run: RunPicture, now: datetime) -> list[Line]:
     read = run.state_read
     if read is None:
         return []
-    words = f"read {age(since(read.read_at, now))} ago" + (f"; the file now: {ident(read.fault)}" if read.fault else "")
+    words = f"read {age(since(read.read_at, now))} ago" + (f"; the file now: {read.fault}" if read.fault else "")
     return [_note("STATE.json", words, flagged=bool(read.fault))]
 
 

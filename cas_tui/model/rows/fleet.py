@@ -15,6 +15,8 @@ from cas_tui.protocol.requests import RequestKind, RequestState
 GROUPS = ("Needs you", "Working", "Quiet, look", "Done")
 WORKING_S = 60.0
 """A run without a host of ours is working this long after its last record."""
+LONG_CALL_S = 600.0
+"""An agent command that runs longer than this is worth a look; it is never taken for one that waits."""
 _BUSY = ("agent", "acting")
 
 
@@ -78,9 +80,13 @@ def _group(run: RunPicture, needs: bool, now: datetime) -> tuple[str, str]:
     if host_lost(run, now):
         return "Quiet, look", f"the host is gone ({age(since(run.host.heartbeat_at, now))}) and something is undone"
     if run.host.phase.startswith("error"):
-        return "Quiet, look", "the host stopped on an error; health has it"
+        return "Quiet, look", "the host cannot go on; its row in health says why"
     if late:
         return "Quiet, look", stuck_words(run, late[0], now)
+    if acts.host_alive(run, now) and run.host.phase == "agent":
+        running = since(run.host.phase_since, now)
+        if running is not None and running > LONG_CALL_S:
+            return "Quiet, look", f"the agent command has run {age(running)}"
     if conflict := nonce_conflict(run):
         return "Quiet, look", conflict
     if any(status.status == "unreadable" for status in run.files.values()):

@@ -81,7 +81,7 @@ def obligations(picture: Picture, root: str, now: datetime) -> tuple[Line, ...]:
     if run.state is not None:
         lines.extend(promises(run.state, now))
     if not lines:
-        words = "No obligations. An agent proposes one; `:register` adds one."
+        words = "No obligations. An agent proposes one; :register adds one."
         return (Line(key("none", "obligations"), words, muted=True),)
     return tuple(lines)
 
@@ -166,7 +166,7 @@ def issues(picture: Picture, root: str, now: datetime) -> tuple[Line, ...]:
                 )
             )
     if not lines:
-        words = "No issues. An agent surfaces one with a `surface:` line; it lands in state/mca."
+        words = "No issues. An agent surfaces one; it lands in state/mca."
         return (Line(key("none", "issues"), words, muted=True),)
     return tuple(sorted(lines, key=lambda line: line.muted))
 

@@ -62,9 +62,11 @@ def asked_because(run: RunPicture, request: Request) -> str:
     return f"asked because: mismatch {ident(pair.action_id)}, said {expected}, came {came}"
 
 
-def _uncertainty(run: RunPicture, learning: Learning | None, text: str) -> Uncertainty | None:
+def _uncertainty(run: RunPicture, request: Request, learning: Learning | None, text: str) -> Uncertainty | None:
     known = run.state.uncertainties if run.state else ()
-    ref = bare_ref(learning.persistent_ref).removeprefix("uncertainties.") if learning else ""
+    named = request.fields.get("uncertainty")
+    ref = named if isinstance(named, str) else ""
+    ref = ref or (bare_ref(learning.persistent_ref).removeprefix("uncertainties.") if learning else "")
     by_ref = next((item for item in known if item.id == ref), None)
     return by_ref or next((item for item in known if text and item.question.strip() == text.strip()), None)
 
@@ -76,7 +78,7 @@ def _question(run: RunPicture, request: Request, now: datetime) -> list[Contract
     rows = []
     if rationale and rationale.strip() != text.strip():
         rows.append(ContractRow("says", rationale, quoted=True))
-    open_ = _uncertainty(run, learning, text)
+    open_ = _uncertainty(run, request, learning, text)
     if open_ is not None:
         rows.append(ContractRow("resolves", f"{ident(open_.id)} {quote(open_.question)}"))
         rows.append(ContractRow("impact", open_.impact or "not named", quoted=bool(open_.impact)))
@@ -92,8 +94,8 @@ def _question(run: RunPicture, request: Request, now: datetime) -> list[Contract
 
 
 def _recorded_rationale(request: Request) -> str:
-    learning = request.fields.get("learning")
-    text = learning.get("rationale") if isinstance(learning, dict) else None
+    """The rationale as the request kept it, for when its record is no longer among those read."""
+    text = request.fields.get("rationale")
     return text if isinstance(text, str) else ""
 
 
@@ -158,11 +160,17 @@ def _issue(run: RunPicture, request: Request, now: datetime) -> list[ContractRow
 def _unapproved(run: RunPicture, request: Request, now: datetime) -> list[ContractRow]:
     changes = request.fields.get("changes")
     count = len(changes) if isinstance(changes, list) else 0
-    where = "the agent ran unconfined, so it can have been the agent" if run.unconfined else "the agent ran confined"
+    confinement = request.fields.get("confinement")
+    loose = confinement.startswith("unconfined") if isinstance(confinement, str) else run.unconfined
+    where = "the agent ran unconfined, so it can have been the agent" if loose else "the agent ran confined"
     seen = age(since(request.created_at, now))
+    when = request.fields.get("when")
+    words = f", made {when}" if isinstance(when, str) and when else ""
     return [
-        ContractRow("= found", f"{plural(count, 'change')} that no approved act made, seen {seen} ago", flagged=True),
-        ContractRow("= who", f"{where}; nothing says who did it", flagged=run.unconfined),
+        ContractRow(
+            "= found", f"{plural(count, 'change')} that no approved act made, seen {seen} ago{words}", flagged=True
+        ),
+        ContractRow("= who", f"{where}; nothing says who did it", flagged=loose),
         ContractRow("= accept", "it stands, and the record says that you saw it"),
         ContractRow("= revert", "a new request that puts the earlier state back, still to be approved"),
     ]

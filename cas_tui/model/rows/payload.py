@@ -73,10 +73,10 @@ def _effect(request: Request) -> Payload:
     if kind == "commit":
         return _commit(shown)
     if kind == "stage":
-        return Payload("Exact change: the index", tuple(_files(shown.get("files"))) or (ours("no file"),))
+        return _stage(shown)
     if kind == "branch":
-        rows = (ours("new branch"), *_text(_str(shown.get("name"))), ours("at"), *_text(_str(shown.get("at"))))
-        return Payload("Exact change: a branch", rows)
+        rows = _named(shown, (("name", "new branch"), ("at", "at"), ("from", "leaving")))
+        return Payload("Exact change: a branch", (*rows, *_rest(shown, "name", "at", "from")))
     if kind == "opaque":
         return _opaque(request)
     return Payload(f"Exact change: {request.op_kind}", _fields(request.fields))
@@ -106,7 +106,40 @@ def _diff(shown: Mapping[str, Json]) -> Payload:
             rows.append(PayloadRow("", None, None, _compact(row)))
     if not rows:
         rows.append(ours("no line changes"))
-    return Payload(f"Exact change: {_str(shown.get('path'))}", tuple(rows), _str(shown.get("foot")))
+    mode = _str(shown.get("mode"))
+    if mode and not mode.startswith("stays"):
+        rows.append(ours(f"mode {mode}"))
+    if shown.get("was") == "symlink":
+        rows.append(ours("it was a symbolic link"))
+    rest = _rest(shown, "path", "rows", "added", "removed", "foot", "mode", "was")
+    return Payload(f"Exact change: {_str(shown.get('path'))}", (*rows, *rest), _str(shown.get("foot")))
+
+
+def _rest(shown: Mapping[str, Json], *known: str) -> tuple[PayloadRow, ...]:
+    """What a display holds beyond what its kind is known to hold: drawn plainly, never left out."""
+    rest = {name: value for name, value in shown.items() if name not in (*known, "kind", "summary")}
+    return _fields(rest) if rest else ()
+
+
+def _named(shown: Mapping[str, Json], names: tuple[tuple[str, str], ...]) -> list[PayloadRow]:
+    rows = []
+    for name, words in names:
+        value = shown.get(name)
+        if value not in (None, ""):
+            rows += [ours(words), *_text(_str(value))]
+    return rows
+
+
+def _stage(shown: Mapping[str, Json]) -> Payload:
+    rows = _files(shown.get("files")) or [ours("no file")]
+    left = shown.get("left_out")
+    if isinstance(left, list) and left:
+        rows.append(ours(f"left out, not staged: {plural(len(left), 'file')}"))
+        rows.extend(
+            PayloadRow("", None, None, ": ".join(map(_str, item)) if isinstance(item, list) else _str(item))
+            for item in left
+        )
+    return Payload("Exact change: the index", (*rows, *_rest(shown, "files", "left_out")))
 
 
 def _files(value: Json) -> list[PayloadRow]:
@@ -125,11 +158,12 @@ def _files(value: Json) -> list[PayloadRow]:
 def _commit(shown: Mapping[str, Json]) -> Payload:
     files = _files(shown.get("files"))
     rows = [ours("message"), *_text(_str(shown.get("message")))]
-    for name in ("author", "parent", "branch"):
-        if shown.get(name) is not None:
-            rows += [ours(name), *_text(_str(shown.get(name)))]
-    rows += [ours(f"{plural(len(files), 'file')}")]
-    return Payload("Exact change: a commit", (*rows, *files))
+    rows += _named(shown, (("author", "author"), ("parent", "parent"), ("branch", "branch")))
+    if not shown.get("parent"):
+        rows.append(ours("no parent: the first commit"))
+    rows += [ours(plural(len(files), "file"))]
+    rest = _rest(shown, "message", "author", "parent", "branch", "files")
+    return Payload("Exact change: a commit", (*rows, *files, *rest))
 
 
 def _opaque(request: Request) -> Payload:
@@ -140,7 +174,9 @@ def _opaque(request: Request) -> Payload:
     if length is not None:
         rows.append(ours(f"{size(length)}; approving means approving what was not seen"))
     named = {name: value for name, value in request.fields.items() if name not in ("content", "unified_diff")}
-    return Payload(f"Not shown: {_str(request.fields.get('path'))}", (*rows, *_fields(named)))
+    path = _str(shown.get("path") or request.fields.get("path"))
+    rest = _rest(shown, "path", "size", "reason")
+    return Payload(f"Not shown: {path}", (*rows, *rest, *(_fields(named) if named else ())))
 
 
 def _fields(fields: Mapping[str, Json]) -> tuple[PayloadRow, ...]:

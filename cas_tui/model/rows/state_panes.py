@@ -235,7 +235,7 @@ def uncertainties(picture: Picture, root: str, now: datetime) -> tuple[Line, ...
         else:
             lines.append(Line(key("resolve", item.id, number), "no plan to resolve it", indent=1, muted=True))
     if not state.uncertainties:
-        words = "No uncertainties. The agent writes one when it cannot tell; `m` asks it."
+        words = "No uncertainties. The agent writes one when it cannot tell."
         lines.append(Line(key("none", "uncertainties"), words, muted=True))
     return tuple(lines)
 
@@ -256,7 +256,7 @@ def _no_state(run: RunPicture | None) -> Line:
     if fault == "missing" or run.state_read is None:
         return Line(
             key("none", "state"),
-            "No STATE.json yet. The agent writes it; `cas-tui init` makes an empty one.",
+            "No STATE.json yet. The agent writes it, and so does cas-tui init.",
             muted=True,
         )
     return Line(key("none", "state"), f"STATE.json: {fault}", flagged=True)

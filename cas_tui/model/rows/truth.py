@@ -140,7 +140,10 @@ def health(picture: Picture, root: str, now: datetime) -> Health:
         return Health("none", False, None, "none", False)
     alive = acts.host_alive(run, now)
     host = run.host
-    if alive:
+    failing = alive and host.phase.startswith("error")
+    if failing:
+        words = host.phase
+    elif alive:
         words = f"ok {host.pid}"
     elif host.role:
         words = f"gone {age(since(host.heartbeat_at, now))}"
@@ -149,7 +152,7 @@ def health(picture: Picture, root: str, now: datetime) -> Health:
     fault = run.ledger.fault if run.ledger else NO_LEDGER
     return Health(
         host=words,
-        host_ok=alive or not host_lost(run, now),
+        host_ok=(alive and not failing) or (not alive and not host_lost(run, now)),
         data_age_s=data_age(run, now),
         ledger=fault or "ok",
         ledger_ok=not fault or fault == NO_LEDGER,
