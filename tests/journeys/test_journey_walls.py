@@ -71,7 +71,7 @@ def test_without_bubblewrap_the_run_says_so_and_a_direct_change_is_asked_about(h
     assert "README.md" in request["title"]
     assert "unconfined" in here.log()
     status = here.json("status", str(here.root))
-    assert status["runs"][0]["host"]["confinement"].startswith("unconfined")
+    assert status["runs"][0]["confinement"].startswith("unconfined")
     here.cas("requests", "revert", str(here.root), request["request_id"])
     here.approve(here.pending(op_kind="fs_restore"))
     assert (here.workspace / "README.md").read_text() == "# Tool\n\npython 3.9\n"
