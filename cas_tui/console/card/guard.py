@@ -189,6 +189,11 @@ class Guard:
         """Whether the whole payload was on the screen (E4)."""
         return self._extent is not None and self._seen.covers(0, self._extent)
 
+    @property
+    def digest(self) -> str:
+        """The digest that was on the card when it was painted: what a decision names."""
+        return self._pin[0] if self._pin is not None else ""
+
     def review(self, at: float) -> None:
         """The operator looks again at a card that changed: everything starts anew."""
         self._forget()

@@ -100,7 +100,9 @@ class Layout:
                 if left == right:
                     pieces[1] = pieces[0]
                 for at in range(max(map(len, pieces))):
-                    self._add((pieces[0][at] if at < len(pieces[0]) else None, pieces[1][at] if at < len(pieces[1]) else None))
+                    self._add(
+                        (pieces[0][at] if at < len(pieces[0]) else None, pieces[1][at] if at < len(pieces[1]) else None)
+                    )
         else:
             for source in range(len(self.rows)):
                 for part in self._pieces(source):
@@ -204,6 +206,14 @@ class Layout:
         for start, _ in seen.gaps(self.extent):
             return max(0, bisect_right(self._starts, start) - 1)
         return None
+
+    def place_of(self, at: int) -> int:
+        """The place that row `at` begins with, to find it again at another width."""
+        return self._starts[at] if 0 <= at < len(self._starts) else self.extent
+
+    def row_of(self, place: int) -> int:
+        """The row that shows a place."""
+        return max(0, bisect_right(self._starts, place) - 1) if not self.split else 0
 
     # Drawing
 
