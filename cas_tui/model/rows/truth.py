@@ -88,8 +88,8 @@ def _ledger_fault(run: RunPicture, now: datetime) -> str:
     if not fault or fault == NO_LEDGER:
         return ""
     if fault.startswith("newer"):
-        return "the ledger is newer than this program; view only"
-    return "the ledger cannot be read; nothing can be decided"
+        return "the ledger is newer than this; view only"
+    return "the ledger cannot be read; deciding is off"
 
 
 def host_lost(run: RunPicture, now: datetime) -> bool:
@@ -107,7 +107,7 @@ def _host_lost(run: RunPicture, now: datetime) -> str:
     if not host_lost(run, now):
         return ""
     gone = age(since(run.host.heartbeat_at, now))
-    return f"host gone {gone}; :host or an approval starts one"
+    return f"host gone {gone}; :host or approving starts one"
 
 
 def _stale(run: RunPicture, now: datetime) -> str:
@@ -118,7 +118,7 @@ def _stale(run: RunPicture, now: datetime) -> str:
     if read is not None and read.fault and read.fault != "missing":
         old = since(read.read_at, now)
         if old is None or old > STATE_PATIENCE_S:
-            return f"STATE.json is not readable, shown as of {age(old)} ago"
+            return f"STATE.json unreadable, shown as of {age(old)} ago"
     return ""
 
 
@@ -130,7 +130,7 @@ def _unapproved(run: RunPicture, now: datetime) -> str:
     ]
     if not pending:
         return ""
-    return "a change that no decision made; see Needs you"
+    return "a change nobody approved; see Needs you"
 
 
 def health(picture: Picture, root: str, now: datetime) -> Health:
