@@ -7,6 +7,7 @@ what their files and ledgers say. Needs `rsvg-convert` for the PNG files.
 from __future__ import annotations
 
 import asyncio
+import html
 import os
 import re
 import shutil
@@ -25,6 +26,7 @@ from cas_tui.console.view import DemoInfo
 from cas_tui.loop.operator import Door, OperatorError
 from cas_tui.protocol.decisions import Operator, Verdict
 from cas_tui.protocol.requests import Request, RequestKind, RequestState
+from cas_tui.text import cells
 
 OUT = Path(__file__).resolve().parent.parent / "screenshots"
 SCRATCH = Path("/tmp/demo")
@@ -81,6 +83,22 @@ def record(name: str, environ: dict[str, str], *, surprise: bool = False) -> Rec
     return Recorded(root, workspace, Door(root, environ, clock, ids, ANA, False), process)
 
 
+_TEXT = re.compile(r'(<text [^>]*?x=")([\d.]+)("[^>]*?textLength=")([\d.]+)("[^>]*>)([^<]+)(</text>)')
+
+
+def _without_leading_space(found: re.Match[str]) -> str:
+    """The same text, moved right by its leading spaces: converters drop them, a terminal does not."""
+    head, x, middle, length, tail, words, end = found.groups()
+    words = html.unescape(words)
+    bare = words.lstrip(" \xa0")
+    lead = len(words) - len(bare)
+    if not bare or not lead:
+        return found[0]
+    cell = float(length) / cells(words)
+    moved = f"{float(x) + lead * cell:g}", f"{float(length) - lead * cell:g}"
+    return f"{head}{moved[0]}{middle}{moved[1]}{tail}{html.escape(bare)}{end}"
+
+
 async def draw(
     name: str,
     size: tuple[int, int],
@@ -107,8 +125,7 @@ async def draw(
         await pilot.pause(0.3)
         svg = app.export_screenshot(title="cas-tui")
     source = OUT / f"{name}.svg"
-    # Converters collapse runs of spaces that a terminal keeps.
-    source.write_text(re.sub(r">([^<>]+)</text>", lambda found: f">{found[1].replace(' ', chr(160))}</text>", svg))
+    source.write_text(_TEXT.sub(_without_leading_space, svg))
     subprocess.run(["rsvg-convert", "-w", "1600", "-o", str(OUT / f"{name}.png"), str(source)], check=True)
     source.unlink()
     print(f"screenshots/{name}.png")
