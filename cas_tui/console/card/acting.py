@@ -15,9 +15,10 @@ from cas_tui.console import editor
 from cas_tui.console.card import question
 from cas_tui.console.card.deny import TypedArea, TypedLine, reason_of
 from cas_tui.console.card.frame import Look
-from cas_tui.console.card.guard import Act, Do, Guard, How
+from cas_tui.console.card.guard import Guard
 from cas_tui.console.card.options import option_of
 from cas_tui.console.card.payload import SPLIT_FROM
+from cas_tui.console.card.standing import Act, Do, How
 from cas_tui.console.messages import ComposeMessage, Decide, LeaveCard, Say
 from cas_tui.model.shapes import Card
 from cas_tui.protocol.decisions import Verdict

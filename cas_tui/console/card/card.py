@@ -21,9 +21,10 @@ from cas_tui.console.card import question
 from cas_tui.console.card.acting import Acting
 from cas_tui.console.card.deny import TypedArea, TypedLine
 from cas_tui.console.card.frame import Frame, Look, Painter, payload_width
-from cas_tui.console.card.guard import Act, Do, Guard, State, Subject
+from cas_tui.console.card.guard import Guard
 from cas_tui.console.card.options import DECISION_KEYS, choices
 from cas_tui.console.card.payload import Layout
+from cas_tui.console.card.standing import Act, Do, State, Subject
 from cas_tui.console.glyphs import Glyphs
 from cas_tui.console.ink import Cells, Row
 from cas_tui.console.messages import DecisionRefused, DecisionSent, LeaveCard, Say

@@ -8,7 +8,7 @@ from typing import Final
 from cas_tui import text
 from cas_tui.console.card import contract, header, question
 from cas_tui.console.card.deny import reason_rows
-from cas_tui.console.card.guard import DIGEST_CHARS, Guard, How, State
+from cas_tui.console.card.guard import Guard
 from cas_tui.console.card.options import (
     Option,
     inset_row,
@@ -19,6 +19,7 @@ from cas_tui.console.card.options import (
 )
 from cas_tui.console.card.payload import Layout
 from cas_tui.console.card.receipt import receipt_line
+from cas_tui.console.card.standing import DIGEST_CHARS, How, State
 from cas_tui.console.glyphs import Glyphs
 from cas_tui.console.ink import Cells, Row, Span, rule
 from cas_tui.model.shapes import Card, ContractRow, ReceiptLine

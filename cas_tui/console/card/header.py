@@ -6,7 +6,8 @@ from typing import Final
 
 from cas_tui import text
 from cas_tui.console.card.contract import words_wrap
-from cas_tui.console.card.guard import Guard, State
+from cas_tui.console.card.guard import Guard
+from cas_tui.console.card.standing import State
 from cas_tui.console.glyphs import Glyphs
 from cas_tui.console.ink import Cells, Row, Span
 from cas_tui.model.shapes import Card

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from cas_tui import text
-from cas_tui.console.card.guard import How
+from cas_tui.console.card.standing import How
 from cas_tui.console.glyphs import Glyphs
 from cas_tui.console.ink import Cells, Row
 from cas_tui.model.shapes import Card
