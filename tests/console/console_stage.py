@@ -1,4 +1,4 @@
-"""A stage for the console's tests: the picture of SCREENS §2 and §5 as rows, a door that notes what it is told, a clock.
+"""A stage for the console's tests: the picture of SCREENS §2 and §5 as rows, a door that notes calls, a clock.
 
 The rows are those of the drawings. A test replaces them while the console runs, as a change of files would.
 """
@@ -63,7 +63,9 @@ def row(run: str, kind: str, ask: str, tier: str, age: float, left: float | None
     """One row of the queue; the band follows from the kind."""
     band = "needs" if kind in ("effect", "question", "unapproved", "unknown") else "review"
     request = f"q-{run}" if kind != "stuck" else ""
-    return AttentionRow(f"{run}-{kind}", f"/r/{run}", run, request, kind, band, ask, kind == "question", tier, age, left, **more)
+    return AttentionRow(
+        f"{run}-{kind}", f"/r/{run}", run, request, kind, band, ask, kind == "question", tier, age, left, **more
+    )
 
 
 def attention(long_ask: bool = False) -> tuple[AttentionRow, ...]:
@@ -83,8 +85,12 @@ def attention(long_ask: bool = False) -> tuple[AttentionRow, ...]:
 def stream() -> tuple[StreamRow, ...]:
     """What docs did."""
 
-    def pair(at: str, action: str, expected: str, confidence: float, verdict: str, glyph: str, **more: Any) -> StreamRow:
-        return StreamRow(f"s-{at}", f"{DAY}{at}+00:00", action, expected, confidence, glyph, verdict, detail=f"s-{at}", **more)
+    def pair(
+        at: str, action: str, expected: str, confidence: float, verdict: str, glyph: str, **more: Any
+    ) -> StreamRow:
+        return StreamRow(
+            f"s-{at}", f"{DAY}{at}+00:00", action, expected, confidence, glyph, verdict, detail=f"s-{at}", **more
+        )
 
     wrong = pair("13:50:12", "git_diff", "clean", 0.8, "mismatched", "failed", latency_s=0.2, observed="1 changed file",
                  learned="B-9", lamps=(True, True, True, True))  # fmt: skip

@@ -92,7 +92,9 @@ class AttentionPane(Pane):
         self._rows = tuple(rows)
         needs = [row for row in rows if row.band == "needs"]
         review = [row for row in rows if row.band != "needs"]
-        items = [Item(row.key, row) for row in needs] or [Item("nothing", Note("Nothing needs you."), selectable=False)]
+        items = [Item(row.key, row, selectable=not row.waiting_on) for row in needs] or [
+            Item("nothing", Note("Nothing needs you."), selectable=False)
+        ]
         if review:
             items += [Item(f"gap:{n}", Note(""), selectable=False) for n in range(self._air(len(items), len(review)))]
             items.append(Item("band:review", Band("Review: nothing waits"), selectable=False))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from cas_tui import text
 from cas_tui.console.glyphs import Glyphs
@@ -45,6 +46,36 @@ def paint_line(line: Line, width: int, glyphs: Glyphs, current: bool) -> Row:
     return cells.right(width - 1, right, "muted").row()
 
 
+def wrapped(line: Line, width: int, glyphs: Glyphs) -> Sequence[Line]:
+    """The line, and as many rows below it as its text needs; at most `MOST`, and then a row that says so."""
+    if line.heading:
+        return (line,)
+    shown = text.quote if line.quoted else text.line
+    label = text.cells(text.line(line.label, ascii_only=glyphs.ascii)) + 1 if line.label else 0
+    right = text.cells(text.line(line.right)) + 1 if line.right else 0
+    room = width - 4 - 2 * line.indent - label - right
+    value = shown(line.text, ascii_only=glyphs.ascii)
+    if room < 8:
+        # The name of a field may come from the file, and be as long as it likes.
+        joined = f"{line.label} {value} {line.right}"
+        return wrapped(replace(line, text=joined, label="", right="", quoted=False), max(width, 20), glyphs)
+    if text.cells(value) <= room:
+        return (line,)
+    parts = text.wrap(value, room)
+    rows = [replace(line, text=parts[0], quoted=False)]
+    below = replace(line, label=" " * max(0, label - 1), right="", quoted=False, glyph="blank")
+    if line.glyph != "blank":
+        below = replace(below, indent=line.indent + 1)
+    rows += [replace(below, key=f"{line.key}+{n}", text=part) for n, part in enumerate(parts[1:MOST], 1)]
+    if len(parts) > MOST:
+        rows.append(replace(below, key=f"{line.key}+more", text=f"{len(parts) - MOST} more rows", muted=True))
+    return rows
+
+
+MOST = 2000
+"""Rows one field may take in Detail."""
+
+
 class LinesPane(Pane):
     """A numbered pane of simple rows."""
 
@@ -53,9 +84,13 @@ class LinesPane(Pane):
         self.number = number
         self.name_of = title
         self.empty = EMPTY.get(name, "Nothing here yet.")
+        self.wraps = False
+        """Whether a long row goes on below instead of being cut: in Detail, where a record is shown whole."""
 
     def show(self, lines: Sequence[Line], tail: str = "", run: str = "") -> None:
         """Show these rows; a row without detail is passed over by the cursor."""
+        if self.wraps and self.size.width > 8:
+            lines = [part for line in lines for part in wrapped(line, self.size.width, self.glyphs)]
         items = [Item(line.key, line, selectable=bool(line.detail)) for line in lines]
         title = f"{self.number} {self.name_of}" if self.number else self.name_of
         self.show_items(items, f"{title}: {run}" if run else title, tail)

@@ -13,6 +13,8 @@ from cas_tui.console.panes.pane import Pane
 from cas_tui.console.widgets.keyed_rows import Item
 from cas_tui.model.shapes import StreamRow
 
+NEWEST = 20
+"""The action column is as wide as the longest of so many newest rows needs, within limits."""
 LAMPS = ("missed", "learned", "in STATE", "cited")
 
 
@@ -55,11 +57,13 @@ class StreamPane(Pane):
         super().__init__(glyphs, id="stream", follows=True)
         self._run = ""
         self._rows: tuple[StreamRow, ...] = ()
+        self._longest = 0
 
     def show(self, rows: Sequence[StreamRow], run: str) -> None:
         """Show the pairs of this run."""
         self._run, self._rows = run, tuple(rows)
         folded = sum(row.folded for row in rows)
+        self._longest = max((text.cells(text.line(row.action, limit_cells=40)) for row in rows[-NEWEST:]), default=0)
         following = self.list.at_end
         items = self._large(rows) if self.shape == "large" else self._plain(rows)
         name = text.line(run, limit_cells=24, ascii_only=self.glyphs.ascii)
@@ -135,6 +139,7 @@ class StreamPane(Pane):
 
     def _middle(self, cells: Cells, row: StreamRow) -> Row:
         extra = max(0, cells.width - 80)
+        extra = min(extra + 20, max(extra, self._longest - 18))
         cells.to(13).said(row.action, "text", 18 + extra).to(33 + extra)
         self._verdict(cells, row, row.verdict, 12 if row.confidence is not None and row.glyph != "needs" else 18)
         if row.glyph == "needs":
@@ -148,12 +153,14 @@ class StreamPane(Pane):
 
     def _wide(self, cells: Cells, row: StreamRow, width: int) -> Row:
         extra = width - 120
-        cells.to(13).said(row.action, "text", 19).to(33).quote(row.expected, 42 + extra, "text").to(77 + extra)
+        wide = max(18, min(self._longest, 30 + extra // 2)) - 18
+        cells.to(13).said(row.action, "text", 18 + wide).to(33 + wide)
+        cells.quote(row.expected, 42 + extra - wide, "text").to(77 + extra)
         self._verdict(cells, row, row.verdict, 13)
         cells.to(91 + extra).put(text.percent(row.confidence), "muted")
         took = text.span(row.latency_s) if row.latency_s is not None else text.age(row.age_s)
         cells.right(103 + extra, took, "muted")
-        if row.learned:
+        if row.learned and width >= 132:
             cells.put("  learned ", "muted").said(row.learned, "text")
         return cells.row()
 

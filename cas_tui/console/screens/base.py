@@ -65,12 +65,14 @@ class PictureScreen(Screen[None]):
 
     def arrange_by(self, places: dict[str, Place]) -> None:
         """Put every widget where the plan says. What it does not name is hidden, never removed (C17)."""
-        if places == self.placed.places:
-            return
+        moved = places != self.placed.places
         self.placed.places = places
         for child in self.children:
-            child.display = (child.id or "") in places
-        self.refresh(layout=True)
+            shown = (child.id or "") in places
+            if child.display != shown:
+                child.display = shown
+        if moved:
+            self.refresh(layout=True)
 
     # What the application asks
 

@@ -28,6 +28,7 @@ class LinesPage(PictureScreen):
     def __init__(self, glyphs: Glyphs, title: str) -> None:
         super().__init__(glyphs)
         self.pane = LinesPane(glyphs, 0, "detail", title)
+        self.pane.wraps = True
 
     def compose(self) -> ComposeResult:
         """The list between the rows of every screen."""
@@ -42,8 +43,9 @@ class LinesPage(PictureScreen):
         self.set_focus(self.pane.list)
 
     def on_resize(self, event: events.Resize) -> None:
-        """It has the body."""
+        """It has the body; long rows are broken anew."""
         self._replan(event.size.width, event.size.height)
+        self.call_after_refresh(self.again)
 
     def _replan(self, width: int, height: int) -> None:
         if shape_of(width, height) == "tiny":

@@ -54,7 +54,7 @@ class TruthLine(Painted):
             noun = "waits" if truth.needs_you == 1 else "wait"
             cells.put(f"{self._glyphs['needs']} {truth.needs_you} {noun} for you", "need strong")
         else:
-            cells.put("nothing waits for you", "muted")
+            cells.put("nothing waits", "muted")
         cells.put("   ").put(f"{truth.review} to review", "muted")
         first = "" if truth.first_expiry_s is None else text.age(truth.first_expiry_s)
         since = self._since(truth, facts.since)

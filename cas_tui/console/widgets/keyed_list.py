@@ -162,8 +162,10 @@ class KeyedList(ScrollView, can_focus=True):
             self._scroll_top(place)
 
     def _scroll_top(self, line: int) -> None:
+        before = self.scroll_offset.y
         self.scroll_to(y=max(0, line), animate=False, immediate=True, force=True)
-        self.refresh()
+        if self.scroll_offset.y != before:
+            self.refresh()
 
     def reveal(self) -> None:
         """Scroll as little as needed to see the cursor."""
