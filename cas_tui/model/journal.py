@@ -161,7 +161,10 @@ class _Change:
         """One more line that is not a record (SAFETY A14, D9); the newest are kept, the rest counted."""
         if bad in self.malformed:
             return
-        kept = (*self.malformed, bad)
+        # One place has one fault: a line that was read while it grew is told by what it came to.
+        here = (bad.epoch, bad.fault.file, bad.fault.offset)
+        rest = tuple(old for old in self.malformed if (old.epoch, old.fault.file, old.fault.offset) != here)
+        kept = (*rest, bad)
         over = max(0, len(kept) - MAX_MALFORMED)
         self.malformed, self.malformed_dropped = kept[over:], self.malformed_dropped + over
         self.changed = True

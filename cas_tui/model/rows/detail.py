@@ -11,6 +11,7 @@ from cas_tui.model.citations import lamps
 from cas_tui.model.keys import key, parts
 from cas_tui.model.pairs import Pair
 from cas_tui.model.picture import Picture, RunPicture
+from cas_tui.model.rows.distinct import distinct
 from cas_tui.model.rows.lists import lamp_words
 from cas_tui.model.rows.stream import anomalies
 from cas_tui.model.shapes import Line
@@ -36,7 +37,7 @@ def detail(picture: Picture, root: str, key_: str, now: datetime) -> tuple[Line,
     kind, *rest = parts(key_) or ("request", key_)
     make = _KINDS.get(str(kind))
     lines = make(run, rest, now) if make is not None else []
-    return tuple(lines) or (_say("This record is no longer among those kept; its file still has it."),)
+    return distinct(lines) or (_say("This record is no longer among those kept; its file still has it."),)
 
 
 def _say(text: str) -> Line:

@@ -8,6 +8,7 @@ from datetime import datetime
 from cas_tui.model.citations import Lamps, lessons
 from cas_tui.model.keys import key, pair_key
 from cas_tui.model.picture import Picture, RunPicture
+from cas_tui.model.rows.distinct import distinct
 from cas_tui.model.rows.state_panes import promises
 from cas_tui.model.shapes import Line
 from cas_tui.model.words import age, ident, since, until
@@ -67,7 +68,7 @@ def citations(picture: Picture, root: str, now: datetime) -> tuple[Line, ...]:
     if not lines:
         words = "No lessons. A mismatch teaches one; the next act that changes something has to cite it."
         return (Line(key("none", "citations"), words, muted=True),)
-    return tuple(lines)
+    return distinct(lines)
 
 
 def obligations(picture: Picture, root: str, now: datetime) -> tuple[Line, ...]:
@@ -83,7 +84,7 @@ def obligations(picture: Picture, root: str, now: datetime) -> tuple[Line, ...]:
     if not lines:
         words = "No obligations. An agent proposes one; :register adds one."
         return (Line(key("none", "obligations"), words, muted=True),)
-    return tuple(lines)
+    return distinct(lines)
 
 
 def _word(item: Mapping[str, Json], name: str) -> str:
@@ -168,7 +169,7 @@ def issues(picture: Picture, root: str, now: datetime) -> tuple[Line, ...]:
     if not lines:
         words = "No issues. An agent surfaces one; it lands in state/mca."
         return (Line(key("none", "issues"), words, muted=True),)
-    return tuple(sorted(lines, key=lambda line: line.muted))
+    return distinct(sorted(lines, key=lambda line: line.muted))
 
 
 def _issue_requests(run: RunPicture) -> dict[str, Request]:

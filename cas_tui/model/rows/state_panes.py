@@ -7,6 +7,7 @@ from datetime import datetime
 from cas_tui.model import journal as journals
 from cas_tui.model.keys import key
 from cas_tui.model.picture import Picture, RunPicture
+from cas_tui.model.rows.distinct import distinct
 from cas_tui.model.shapes import Line
 from cas_tui.model.words import age, ident, plural, quote, since, until
 from cas_tui.protocol.requests import RequestKind, RequestState
@@ -59,7 +60,7 @@ def goals(picture: Picture, root: str, now: datetime) -> tuple[Line, ...]:
     lines.extend(promises(state, now))
     if not lines:
         return (Line(key("none", "goals"), "No goals and no plan. The agent writes them into STATE.json.", muted=True),)
-    return tuple(lines)
+    return distinct(lines)
 
 
 def promises(state: State, now: datetime) -> tuple[Line, ...]:
@@ -96,7 +97,7 @@ def promises(state: State, now: datetime) -> tuple[Line, ...]:
             )
         )
         lines.append(Line(key("commitment-wake", item.id), "no wake owns this promise", indent=2, muted=True))
-    return tuple(lines)
+    return distinct(lines)
 
 
 def beliefs(picture: Picture, root: str, now: datetime) -> tuple[Line, ...]:
@@ -125,7 +126,7 @@ def beliefs(picture: Picture, root: str, now: datetime) -> tuple[Line, ...]:
     for number, item in enumerate(state.beliefs):
         if key("belief", item.id) not in shown:
             lines.extend(_belief(run, number, item, now, 0))
-    return tuple(lines)
+    return distinct(lines)
 
 
 def _belief(run: RunPicture, number: int, item: Belief, now: datetime, indent: int) -> list[Line]:
@@ -237,7 +238,7 @@ def uncertainties(picture: Picture, root: str, now: datetime) -> tuple[Line, ...
     if not state.uncertainties:
         words = "No uncertainties. The agent writes one when it cannot tell."
         lines.append(Line(key("none", "uncertainties"), words, muted=True))
-    return tuple(lines)
+    return distinct(lines)
 
 
 def _waiting_actions(run: RunPicture) -> set[str]:
@@ -272,4 +273,4 @@ def _faults(run: RunPicture, now: datetime) -> tuple[Line, ...]:
         count = plural(len(run.state.faults), "item")
         words = f"{count} of STATE.json not as they should be, first: {quote(run.state.faults[0])}"
         lines.append(Line(key("faults", "state"), words, glyph="flagged", flagged=True, detail=key("state")))
-    return tuple(lines)
+    return distinct(lines)
