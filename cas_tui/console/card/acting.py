@@ -249,7 +249,7 @@ class Acting(_Base):
 
     def field_key(self, child: TypedLine, event: events.Key) -> None:
         """A key in one field of the form."""
-        fresh = self.guard.typed(event.key, self.at(event), printable=event.is_printable)
+        fresh = event.key == "ctrl+s" or self.guard.typed(event.key, self.at(event), printable=event.is_printable)
         if not fresh or event.key in ("enter", "escape", "tab", "shift+tab", "ctrl+s"):
             event.stop()
             event.prevent_default()
@@ -265,7 +265,8 @@ class Acting(_Base):
 
     def area_key(self, child: TypedArea, event: events.Key) -> None:
         """A key in the text: only ctrl+s, Esc and Tab are not text."""
-        fresh = self.guard.typed(event.key, self.at(event), printable=event.is_printable)
+        # ctrl+s is the guard's own key: it is taken down where it is judged.
+        fresh = event.key == "ctrl+s" or self.guard.typed(event.key, self.at(event), printable=event.is_printable)
         ends = event.key in ("escape", "ctrl+s", "tab", "shift+tab")
         if not fresh or ends:
             event.stop()

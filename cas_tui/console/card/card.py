@@ -206,7 +206,8 @@ class CardView(Acting, Painted, can_focus=True):
             if top == self.look.top:
                 break
             self.look.top = top
-        self.guard.small = not frame.fits or (self._has_payload and frame.payload[3] < 1)
+        hidden = self._has_payload and frame.payload[3] < 1 and not self.look.editing
+        self.guard.small = not frame.fits or hidden
         self.frame = frame
         return frame.rows
 

@@ -407,7 +407,7 @@ class Guard:
 
 
 def _not_yet(left: float) -> str:
-    return "not yet" if left == float("inf") else f"not yet, {max(0.1, ceil(left * 10) / 10):.1f} s"
+    return "not yet" if left == float("inf") else f"not yet, {max(0.1, ceil(left * 10 - 1e-6) / 10):.1f} s"
 
 
 def _lines(count: int) -> str:
