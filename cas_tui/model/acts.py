@@ -11,7 +11,7 @@ from cas_tui.model import journal as journals
 from cas_tui.model.journal import Journal
 from cas_tui.model.pairs import Pair
 from cas_tui.model.picture import RunPicture
-from cas_tui.model.words import since
+from cas_tui.model.words import since, until
 from cas_tui.protocol.decisions import Decision
 from cas_tui.protocol.machines import is_terminal
 from cas_tui.protocol.requests import Request, RequestKind, RequestState
@@ -21,6 +21,8 @@ LEASE_STALE_S = 5.0
 STUCK_AT_LEAST_S = 60.0
 UNHOSTED_LIVE_S = 3_600.0
 """A run no host of ours runs counts as live this long after its last record."""
+AHEAD_S = 60.0
+"""A claimed instant further ahead of us than this is not believed."""
 FEW_LATENCIES = 5
 _LATENCIES = 200
 
@@ -82,20 +84,24 @@ def decision_of(request: Request, decisions: tuple[Decision, ...]) -> Decision |
     return max(mine, key=lambda item: item.decided_at) if mine else None
 
 
-def newest_session(run: RunPicture) -> str | None:
+def newest_session(journal: Journal) -> str | None:
     """The session of the last act an agent predicted."""
-    for pair in reversed(journals.pairs(run.journal)):
-        if pair.prediction is not None and not pair.operator:
-            return pair.session_id
-    return None
+    return max(journal.fronts, key=lambda name: journal.fronts[name].last, default=None)
 
 
 def last_activity_s(run: RunPicture, now: datetime) -> float | None:
-    """Seconds since the newest claimed instant of the last acts, or since STATE was written; None when unknown."""
-    stamps = [record.timestamp for pair in journals.pairs(run.journal)[-8:] for record in pair.records]
+    """Seconds since the claimed instant of the last record of any file, or of STATE; None when unknown.
+
+    An instant that lies ahead of us tells nothing about how long a run has been silent (SAFETY A19).
+    """
+    stamps = [stamp for _, stamp in run.journal.tails.values()]
     if run.state is not None:
         stamps.append(run.state.updated_at)
-    ages = [found for stamp in stamps if (found := since(stamp, now)) is not None]
+    ages = []
+    for stamp in stamps:
+        left = until(stamp, now)
+        if left is not None and left <= AHEAD_S:
+            ages.append(max(0.0, -left))
     return min(ages) if ages else None
 
 
@@ -131,26 +137,20 @@ def p95(run: RunPicture, kind: str) -> float | None:
     return spans[min(len(spans) - 1, int(0.95 * len(spans)))]
 
 
-@lru_cache(maxsize=64)
-def _overtaken(journal: Journal) -> frozenset[int]:
-    """Open pairs (by `id`) after which a later act of their session was observed, or another session began."""
-    left: set[int] = set()
-    observed: set[str] = set()
-    newest: str | None = None
-    for pair in reversed(journals.pairs(journal)):
-        if pair.operator or pair.prediction is None:
-            continue
-        newest = newest if newest is not None else pair.session_id
-        if pair.open and (pair.session_id != newest or pair.session_id in observed):
-            left.add(id(pair))
-        if pair.observation is not None:
-            observed.add(pair.session_id)
-    return frozenset(left)
+def overtaken(journal: Journal, pair: Pair) -> bool:
+    """Whether a later act of the open pair's session was observed already, or another session began after it."""
+    if pair.prediction is None or not pair.open:
+        return False
+    if pair.session_id != newest_session(journal):
+        return True
+    front = journal.fronts[pair.session_id]
+    at = (pair.epochs[0], pair.prediction.place.offset)
+    return front.observed is not None and front.observed > at
 
 
 def left_behind(run: RunPicture, pair: Pair, now: datetime) -> bool:
     """Whether an open prediction will not be observed any more, as far as anyone can see (SAFETY A17)."""
-    if id(pair) in _overtaken(run.journal):
+    if overtaken(run.journal, pair):
         return True
     waited = since(pair.timestamp, now)
     return not live(run, now) and (waited is None or waited > STUCK_AT_LEAST_S)
@@ -165,13 +165,14 @@ def stuck(run: RunPicture, now: datetime) -> tuple[Pair, ...]:
     for known in run.journal.open.values():
         group = run.journal.groups.get(known)
         for pair in group.pairs if group else ():
-            if not pair.open or pair.operator or id(pair) in _overtaken(run.journal):
+            waited = since(pair.timestamp, now)
+            if not pair.open or pair.operator or waited is None or waited <= STUCK_AT_LEAST_S:
                 continue
             request = claimed.get((pair.session_id, pair.action_id))
-            if request is not None and undecided(request):
+            if overtaken(run.journal, pair) or (request is not None and undecided(request)):
                 continue
-            waited = since(pair.timestamp, now)
-            if waited is not None and waited > max(STUCK_AT_LEAST_S, p95(run, pair.act_kind) or 0.0):
+            # Last, since it looks at every pair.
+            if waited > (p95(run, pair.act_kind) or 0.0):
                 found.append(pair)
     found.sort(key=lambda pair: (pair.timestamp, pair.key[2], pair.ordinal))
     return tuple(found)

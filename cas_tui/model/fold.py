@@ -50,7 +50,8 @@ def _with_records(run: RunPicture, event: RecordsRead) -> RunPicture:
     journal = with_records(run.journal, event.records, event.malformed, run.epochs.get(event.file, 0))
     if journal is run.journal:
         return run
-    return replace(run, journal=journal)
+    # Spelled out, for this runs once a record in the worst case and `replace` costs more than the fold itself.
+    return RunPicture(run.root, journal, run.state_read, run.files, run.epochs, run.issues, run.loop, run.ledger)
 
 
 def _with_last_good(old: LedgerRead | None, new: LedgerRead) -> LedgerRead:

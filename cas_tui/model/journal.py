@@ -23,6 +23,7 @@ MAX_MALFORMED = 500
 _CHUNK = 128
 _USERS = 8
 """Sessions remembered as users of one id."""
+_SESSIONS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,18 @@ class Bad:
 
     epoch: int
     fault: Malformed
+
+
+At = tuple[int, int]
+"""Epoch of a file and offset in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """How far one session of an agent got in predictions.jsonl: its last prediction, and the last observed one."""
+
+    last: At
+    observed: At | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -55,6 +68,10 @@ class Journal:
     open: PMap[Key, Key] = field(default_factory=PMap)
     malformed: tuple[Bad, ...] = ()
     malformed_dropped: int = 0
+    fronts: dict[str, Front] = field(default_factory=dict)
+    """Session → how far it got; of the newest `_SESSIONS` sessions. Kept so that no look has to walk all pairs."""
+    tails: dict[str, tuple[At, str]] = field(default_factory=dict)
+    """File → place and claimed instant of its last record."""
 
 
 def with_records(
@@ -84,6 +101,7 @@ class _Change:
         self.dropped_loose = journal.dropped_loose
         self.totals = journal.totals
         self.malformed, self.malformed_dropped = journal.malformed, journal.malformed_dropped
+        self.fronts, self.tails = journal.fronts, journal.tails
         self.changed = False
 
     def add(self, record: Record, epoch: int) -> None:
@@ -104,11 +122,41 @@ class _Change:
         self.size += group.size - (old.size if old is not None else 0)
         if group.tally is not (old.tally if old is not None else NOTHING):
             self.totals = self.totals.plus(group.tally).minus(old.tally if old is not None else NOTHING)
+        self._note_place(record, epoch)
+        if group.predictions:
+            self._note_front(group)
         if group.open:
             self.open.set(key, key)
         else:
             self.open.drop(key)
         self._trim()
+
+    def _note_place(self, record: Record, epoch: int) -> None:
+        at, file = (epoch, record.place.offset), record.place.file
+        known = self.tails.get(file)
+        if known is not None and known[0] >= at:
+            return
+        if self.tails is self.base.tails:
+            self.tails = dict(self.tails)
+        self.tails[file] = (at, record.timestamp)
+
+    def _note_front(self, group: Group) -> None:
+        session = group.key[0]
+        front = known = self.fronts.get(session)
+        for pair in group.pairs:
+            if pair.prediction is None or pair.operator:
+                continue
+            at = (pair.epochs[0], pair.prediction.place.offset)
+            front = Front(at) if front is None else front if front.last >= at else Front(at, front.observed)
+            if pair.observation is not None and (front.observed is None or front.observed < at):
+                front = Front(front.last, at)
+        if front is known or front is None:
+            return
+        if self.fronts is self.base.fronts:
+            self.fronts = dict(self.fronts)
+        self.fronts[session] = front
+        if len(self.fronts) > _SESSIONS:
+            del self.fronts[min(self.fronts, key=lambda name: self.fronts[name].last)]
 
     def _enter(self, key: Key) -> None:
         """Into the queue of predicted acts, out of the loose ones."""
@@ -185,11 +233,9 @@ class _Change:
             self.open.done(),
             self.malformed,
             self.malformed_dropped,
+            self.fronts,
+            self.tails,
         )
-
-
-At = tuple[int, int]
-"""Epoch of a file and offset in it."""
 
 
 @lru_cache(maxsize=64)

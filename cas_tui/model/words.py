@@ -14,7 +14,7 @@ from cas_tui.text import age, percent, plural, size
 
 __all__ = ["age", "clock", "ident", "percent", "plural", "quote", "said", "since", "size", "until"]
 
-_NAME = re.compile(r"[A-Za-z0-9._:/@+-]{1,64}\Z")
+_NAME = re.compile(r"[A-Za-z0-9._:/@+-]{1,128}\Z")
 
 
 def since(text: str | None, now: datetime) -> float | None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from picturing import ANA, NOW, ROOT, Files, ago, alive, decided, effect, ledger, other, picture, state
 
+from cas_tui.model import journal as journals
 from cas_tui.model import rows
 from cas_tui.model.attention import counts
 from cas_tui.model.picture import names
@@ -281,3 +283,39 @@ def test_counts_since_the_operator_was_here() -> None:
     since = truth(made, NOW, NOW.replace(minute=32, second=0))
     assert (since.acts, since.mismatched, since.by_rule) == (0, 0, 0)
     assert ANA.name == "ana"
+
+
+def test_looking_at_the_queue_and_the_fleet_does_not_walk_every_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty runs that write all day cost the screen nothing but their newest records."""
+    files = Files()
+    slow(files)
+    files.said("young", timestamp=ago(5))
+    made = picture(files, state(), ledger([effect()]))
+
+    def walk(_: object) -> None:
+        raise AssertionError("walked")
+
+    monkeypatch.setattr(journals, "ordered", walk)
+    monkeypatch.setattr(journals, "pairs", walk)
+    assert rows.attention(made, NOW) and rows.fleet(made, NOW) and rows.truth(made, NOW)
+    assert rows.card(picture(ledger([effect(prediction=None)])), ROOT, "r-1", NOW)
+
+
+def test_a_claimed_time_far_ahead_does_not_make_a_silent_run_look_busy() -> None:
+    """SAFETY A19."""
+    files = Files()
+    files.said("a", timestamp="9999-12-31T23:59:59Z")
+    assert rows.fleet(picture(files), NOW)[0].silent_s is None
+    files.came("a", timestamp=ago(500))
+    assert rows.fleet(picture(files), NOW)[0].silent_s == 500.0
+
+
+def test_an_open_act_of_an_earlier_session_is_left_behind() -> None:
+    """SAFETY A17: a crash in the middle of an act leaves an orphan, not a stuck act."""
+    files = Files()
+    files.said("old", timestamp=ago(900))
+    files.session = "s-2"
+    files.said("new", timestamp=ago(5))
+    made = picture(files, ledger(host=alive(phase="agent")))
+    assert rows.attention(made, NOW) == ()
+    assert [row.verdict for row in rows.stream(made, ROOT, NOW)] == ["orphan", "open"]

@@ -422,3 +422,32 @@ def test_row_keys_are_unique_within_a_pane() -> None:
     for pane in PANES:
         keys = [line.key for line in getattr(rows, pane)(made, ROOT, NOW)]
         assert len(keys) == len(set(keys)), pane
+
+
+def test_records_without_a_prediction_stand_by_their_own_place() -> None:
+    """SAFETY A19: after the act whose observation precedes theirs in the file, whatever time they claim."""
+    files = Files()
+    files.act("a")
+    files.came("alone", timestamp=ago(99_999))
+    files.learned("lesson", "belief", persistent_ref="B-1")
+    files.act("b")
+    assert [row[0] for row in verdicts(files)] == ["fs_read README.md", "lesson", "alone", "fs_read README.md"]
+
+
+def test_stream_keys_are_unique() -> None:
+    files = Files()
+    for _ in range(3):
+        files.said("same")
+        files.came("same", match="mismatched")
+        files.line("prediction", b"{")
+    keys = [row.key for row in rows.stream(picture(files), ROOT, NOW)]
+    assert len(keys) == len(set(keys)) == 6
+
+
+def test_evidence_that_names_an_act_dates_the_belief() -> None:
+    files = Files()
+    files.said("act-status", timestamp=ago(7_201))
+    files.came("act-status", timestamp=ago(7_200))
+    items = [{"id": "B-9", "claim": "c", "evidence_refs": ["observations.jsonl act-status"]}]
+    lines = rows.beliefs(picture(files, state(beliefs=items)), ROOT, NOW)
+    assert lines[1].text == 'from "observations.jsonl act-status", 2h ago'

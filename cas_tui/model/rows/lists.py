@@ -26,7 +26,9 @@ _FIRING_STAGES = ("triggered", "delivered", "acted_upon", "completed")
 def lamp_words(lamps: Lamps) -> str:
     """`missed yes  learned yes  saved yes  cited not yet`; stages that do not apply are left out."""
     words = {True: "yes", False: "no", None: "not yet"}
-    return "  ".join(f"{stage} {words[lamp]}" for stage, lamp in zip(STAGES, lamps, strict=True))
+    shown = zip(STAGES, lamps, strict=True)
+    # A lesson that no mismatch taught, as an answer is, has nothing to say about the first lamp.
+    return "  ".join(f"{stage} {words[lamp]}" for stage, lamp in shown if stage != "missed" or lamp is not None)
 
 
 def citations(picture: Picture, root: str, now: datetime) -> tuple[Line, ...]:

@@ -177,9 +177,11 @@ def checked_s(run: RunPicture, item: Belief, now: datetime) -> float | None:
     """Seconds since the newest of the belief's evidence that can be dated: an observed act or a verified artifact."""
     stamps: list[str | None] = []
     for ref in item.evidence_refs:
+        # A reference is free text; an action_id is looked for in any word of it.
         stamps.extend(
             pair.observation.timestamp
-            for pair in journals.pairs_of_action(run.journal, ref)
+            for word in {ref, *ref.split()[:8]}
+            for pair in journals.pairs_of_action(run.journal, word)
             if pair.observation is not None
         )
         if run.state is not None:

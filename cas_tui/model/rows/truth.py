@@ -146,7 +146,8 @@ def health(picture: Picture, root: str, now: datetime) -> Health:
     elif alive:
         words = f"ok {host.pid}"
     elif host.role:
-        words = f"gone {age(since(host.heartbeat_at, now))}"
+        beat = age(since(host.heartbeat_at, now))
+        words = f"gone {beat}" if host_lost(run, now) else f"ended {beat} ago"
     else:
         words = "none"
     fault = run.ledger.fault if run.ledger else NO_LEDGER
