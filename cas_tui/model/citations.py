@@ -33,6 +33,7 @@ class Lesson:
 
     @property
     def ref(self) -> str:
+        """The bare id or tool name in STATE."""
         return bare_ref(self.learning.persistent_ref)
 
 

@@ -22,10 +22,12 @@ class Record:
 
     @property
     def enough(self) -> bool:
+        """Whether it is a record at all."""
         return self.judged >= ENOUGH
 
     @property
     def interval(self) -> tuple[float, float]:
+        """The share's 95 % interval."""
         return wilson(self.right, self.judged)
 
     @property

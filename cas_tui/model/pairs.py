@@ -31,6 +31,7 @@ class Kept:
 
     @property
     def order(self) -> tuple[int, int]:
+        """The place in its file, over all of the file's lives."""
         return (self.epoch, self.record.place.offset)
 
 
@@ -112,6 +113,7 @@ class Pair:
 
     @property
     def right(self) -> bool:
+        """Whether this counts as right."""
         return self.judged and self.observation is not None and self.observation.matched
 
     @property
@@ -156,6 +158,7 @@ class Tally:
     """Acts left out of `judged` because their confidence is not a number from 0 to 1 (SAFETY A18)."""
 
     def plus(self, other: Tally) -> Tally:
+        """Both together."""
         return Tally(
             self.acts + other.acts,
             self.judged + other.judged,
@@ -165,6 +168,7 @@ class Tally:
         )
 
     def minus(self, other: Tally) -> Tally:
+        """Without the other's."""
         return Tally(
             self.acts - other.acts,
             self.judged - other.judged,
@@ -196,6 +200,7 @@ class Group:
 
 
 def key_of(record: Record) -> Key:
+    """What a record is joined by."""
     return (record.session_id, record.run_nonce, record.action_id)
 
 

@@ -38,22 +38,27 @@ class RunPicture:
 
     @property
     def requests(self) -> tuple[Request, ...]:
+        """As the ledger last had them."""
         return self.ledger.requests if self.ledger else ()
 
     @property
     def decisions(self) -> tuple[Decision, ...]:
+        """The newest ones."""
         return self.ledger.decisions if self.ledger else ()
 
     @property
     def progress(self) -> tuple[Progress, ...]:
+        """How far decisions got."""
         return self.ledger.progress if self.ledger else ()
 
     @property
     def host(self) -> HostStatus:
+        """As last read; whether it still lives is for `acts.host_alive` to say."""
         return self.ledger.host if self.ledger else HostStatus()
 
     @property
     def held(self) -> bool:
+        """Whether nothing new may start."""
         return self.ledger is not None and self.ledger.held
 
     @property

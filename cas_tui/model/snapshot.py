@@ -36,15 +36,7 @@ def _run(run: RunPicture, name: str, now: datetime) -> dict[str, Json]:
         "root": run.root,
         "name": name,
         "agent": agent,
-        "host": {
-            "alive": acts.host_alive(run, now),
-            "role": host.role,
-            "pid": host.pid,
-            "hostname": host.hostname,
-            "heartbeat_at": host.heartbeat_at,
-            "phase": host.phase,
-            "workspace": host.workspace,
-        },
+        "host": _host(run, now),
         "held": run.held,
         "held_by": run.ledger.held_by if run.ledger else "",
         "confinement": host.confinement,
@@ -81,7 +73,20 @@ def _run(run: RunPicture, name: str, now: datetime) -> dict[str, Json]:
         "conflicts": _conflicts(journal),
         "flagged": _flagged(journal),
         "obligations": [dict(item) for item in run.ledger.obligations] if run.ledger else [],
-        "issues": [{"file": item.name, **dict(reversed(item.entries))} for item in run.issues],
+        "issues": [{**dict(reversed(item.entries)), "file": item.name} for item in run.issues],
+    }
+
+
+def _host(run: RunPicture, now: datetime) -> dict[str, Json]:
+    host = run.host
+    return {
+        "alive": acts.host_alive(run, now),
+        "role": host.role,
+        "pid": host.pid,
+        "hostname": host.hostname,
+        "heartbeat_at": host.heartbeat_at,
+        "phase": host.phase,
+        "workspace": host.workspace,
     }
 
 

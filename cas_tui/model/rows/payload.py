@@ -27,6 +27,7 @@ class Payload:
 
     @property
     def id(self) -> str:
+        """A hash of everything that is drawn."""
         rows = [[row.mark, row.old, row.new, _encodable(row.text), row.ours] for row in self.rows]
         return sha256(canonical([_encodable(self.title), _encodable(self.foot), rows]))
 
