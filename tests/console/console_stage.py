@@ -113,8 +113,9 @@ def request(root: str, request_id: str, title: str, kind: RequestKind = RequestK
     )  # fmt: skip
 
 
-def card(root: str = "/r/docs", request_id: str = "q-docs") -> Card:
-    """The card of SCREENS §3."""
+def card(root: str = "/r/docs", request_id: str = "q-docs", size: str = "medium") -> Card:
+    """The card of SCREENS §3, in the words its drawing at this size has."""
+    large = size == "large"
     payload = (
         PayloadRow(" ", 10, 10, "## Install"),
         PayloadRow(" ", 11, 11, ""),
@@ -127,14 +128,20 @@ def card(root: str = "/r/docs", request_id: str = "q-docs") -> Card:
     contract = (
         ContractRow("says", "README shows Python 3.11 and the new install line", quoted=True, right="90 %"),
         ContractRow("reject if", "any other line of README.md changes", quoted=True),
-        ContractRow("may fail", "context drift", quoted=True),
+        ContractRow("may fail", "context drift", True, "known for this tool, not listed: none" if large else ""),
+        *((ContractRow("", ""),) if not large else ()),
         ContractRow("= earned", "says 90 %; at 85-95 % on fs_patch right 17 of 18 (74-99 %)"),
+        ContractRow("= deed", "matches the promise" + (": same file, same kind of act" if large else "")),
+        ContractRow("= leans on", f'B-12 "python >= 3.11" 0.9, {"checked " if large else ""}2h ago'),
+        ContractRow("= open", "no uncertainty touches README.md"),
+        ContractRow("= lessons", "none pending"),
+        ContractRow("= before", "not seen before"),
     )
     return Card(
         request(root, request_id, "Change README.md +3 -1"), "docs", 2, 3,
         "Change README.md: 3 lines added, 1 removed, mode stays 0644",
         "reversible, inside the workspace, predicted, 17 of 18 right here", (), False, False,
-        f"{DAY}14:29:04+00:00", "act-7f3a", contract, "README.md", payload, "end of file, newline kept", "p1",
+        "14:29:04", "act-7f3a", contract, "Exact change: README.md", payload, "end of file, newline kept", "p1",
         None, 3 * M, verdicts=("approve", "deny", "edit"), cwd="~/src/docs",
     )  # fmt: skip
 
@@ -173,6 +180,7 @@ class Stage:
     cards: dict[str, Card] = field(default_factory=dict)
     asked: int = 0
     counts: tuple[int, int] | None = None
+    size: str = "medium"
 
     def truth(self, picture: Any, now: datetime) -> Truth:
         """Counted from the queue."""
@@ -242,7 +250,7 @@ class Stage:
         found = next((r for r in self.attention_rows if r.request_id == request_id and r.root == root), None)
         if found is None:
             return None
-        made = card(root, request_id)
+        made = card(root, request_id, self.size)
         return replace(made, run=found.run, request=replace(made.request, title=found.ask), settled=found.settled)
 
     def health(self, picture: Any, root: str, now: datetime) -> Health:
@@ -308,6 +316,7 @@ class CardDouble(Painted, can_focus=True):
     def __init__(self) -> None:
         super().__init__(id="card")
         self.peek = True
+        self.locked = False
         self.shown: Card | None = None
         self.answers: list[DecisionSent | DecisionRefused] = []
 

@@ -1,4 +1,4 @@
-"""The tables the console is made from: keys, places, themes, signs. Each rule of SCREENS §6 and §7 that can be checked is."""
+"""The tables the console is made from: keys, places, themes, signs, each held to what SCREENS §6 and §7 say."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_every_command_has_one_id_and_a_key_or_a_name() -> None:
 
 
 def test_no_binding_needs_what_terminals_confuse() -> None:
-    """No ctrl+shift, alt or function key; backspace, tab, enter and esc twins and screen's and tmux's keys stay free."""
+    """No ctrl+shift, alt or function key; twins of backspace, tab, enter and esc, and tmux's keys stay free."""
     for command in COMMANDS:
         for key in filter(None, command.keys.split(",")):
             assert not re.search(r"alt\+|shift\+|super\+|^f\d+$", key), command.id

@@ -48,7 +48,7 @@ class HostileStage(Stage):
 
 @pytest.mark.parametrize("size", [(80, 24), (200, 60)])
 async def test_hostile_text_reaches_no_row_unmade_safe_and_moves_no_column(size: tuple[int, int]) -> None:
-    """Every string of group E through every pane: nothing crashes, nothing forbidden is drawn, no row grows (T1, T4, T6)."""
+    """Every string of group E through every pane: no crash, nothing forbidden drawn, no row grows (T1, T4, T6)."""
     stage = HostileStage()
     stage.poison("")
     app = console(stage, ascii_mode=False)

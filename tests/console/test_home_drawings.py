@@ -1,7 +1,7 @@
 """The home screen in ASCII mode is, row by row, what SCREENS §2 and §5 draw.
 
-The files in tests/snapshots are those drawings, with the keys of later parts left out; where the card stands, a double
-says which request it was given.
+The files in tests/snapshots are those drawings, but for the keys of later parts in the key row, and the right-hand cells
+of the side panes, which end at the pane's edge as numbers do. The card is the real one.
 """
 
 from __future__ import annotations
@@ -24,10 +24,12 @@ def utc(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def drawn(width: int, height: int) -> list[str]:
     """The console at this size, the second row of the queue selected, three rows arrived since."""
-    stage = Stage(attention_rows=attention(long_ask=width >= 120), counts=(3, 4))
+    stage = Stage(
+        attention_rows=attention(long_ask=width >= 120), counts=(3, 4), size="large" if width >= 200 else "medium"
+    )
     if width >= 200:
         stage.stream_rows = tuple(pair for pair in stage.stream_rows if pair.action != "git_status")
-    app = console(stage)
+    app = console(stage, make_card=None)
     async with app.run_test(size=(width, height), notifications=True) as pilot:
         await pilot.press("n", "n")
         stage.attention_rows += tuple(

@@ -106,14 +106,14 @@ async def test_enter_gives_the_card_the_keys_where_it_stands_on_home() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("n", "n")
         await settle(pilot)
-        assert "CARD q-docs PEEK" in screen_text(app)[13]
+        assert "CARD q-docs PEEK" in screen_text(app)[14]
         await pilot.press("enter")
         await settle(pilot)
-        assert "CARD q-docs LIVE" in screen_text(app)[13]
+        assert "CARD q-docs LIVE" in screen_text(app)[14]
         assert "focus card" in screen_text(app)[-1]
         await pilot.press("q")
         await settle(pilot)
-        assert "CARD q-docs PEEK" in screen_text(app)[13]
+        assert "CARD q-docs PEEK" in screen_text(app)[14]
         assert app.home.queue.list.has_focus
 
 

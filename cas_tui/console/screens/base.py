@@ -97,6 +97,8 @@ class PictureScreen(Screen[None]):
         """Draw the same moment again, after a key changed what is looked at."""
         if self.view is not None:
             self.show(self.view)
+            if self.view.coach:
+                self.app.coach(self.view, self)  # type: ignore[attr-defined]
 
     def keys(self, view: View) -> Sequence[Key]:
         """The keys that work here and now."""

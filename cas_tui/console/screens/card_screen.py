@@ -85,6 +85,7 @@ class CardScreen(PictureScreen):
         if view.coach != self._coached:
             self._coached = view.coach
             self._replan(self.size.width, self.size.height)
+        self.card.locked = view.mode == "LOCKED"
         self.card.show(view.card(self._root, self._request_id), view.receipt(self._root, self._request_id))
         self.health_row.show(self.health_facts(view))
 

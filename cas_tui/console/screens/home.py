@@ -140,6 +140,7 @@ class HomeScreen(PictureScreen):
             hint = "Nothing selected. n goes to what waits." if waiting else "What waits for you is shown here first."
             self.peek.show(card, next((row for row in fleet if row.root == self._selected[0]), None), hint)
         if self.card.display:
+            self.card.locked = view.mode == "LOCKED"
             self.card.show(card, view.receipt(*self._selected))
 
     @staticmethod

@@ -73,7 +73,7 @@ def _small(width: int, foot: int) -> dict[str, Place]:
 
 
 def _medium(width: int, height: int, foot: int) -> dict[str, Place]:
-    upper = 12 + max(0, height - 46) // 3
+    upper = 13 + max(0, height - 46) // 3
     stream = 5
     # One row of air before the keys; the coach line takes it when there is one.
     floor = height - 3
