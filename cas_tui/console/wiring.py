@@ -41,4 +41,4 @@ def wire(roots: Sequence[Path], environ: Mapping[str, str], clock: Clock) -> Wir
 
         return watch(given, stop=stop)
 
-    return Wiring(Feed(empty(), fold, sources, watched), rows)  # type: ignore[arg-type]
+    return Wiring(Feed(empty(), fold, sources, watched), rows)

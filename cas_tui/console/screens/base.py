@@ -13,7 +13,7 @@ from cas_tui.console.commands import BY_ID
 from cas_tui.console.glyphs import Glyphs
 from cas_tui.console.screens.plan import Place
 from cas_tui.console.view import View
-from cas_tui.console.widgets.chrome import HealthFacts, HealthRow, KeyRow, TruthFacts, TruthLine
+from cas_tui.console.widgets.chrome import ClockFace, HealthFacts, HealthRow, KeyRow, TruthFacts, TruthLine
 
 Key = tuple[str, str]
 
@@ -54,6 +54,7 @@ class PictureScreen(Screen[None]):
         self.glyphs = glyphs
         self.placed = PlacedLayout()
         self.truth_line = TruthLine(glyphs)
+        self.clock_face = ClockFace()
         self.key_row = KeyRow()
         self.health_row = HealthRow(glyphs)
         self.view: View | None = None
@@ -89,7 +90,8 @@ class PictureScreen(Screen[None]):
     def show(self, view: View) -> None:
         """Draw this moment."""
         self.view = view
-        self.truth_line.show(TruthFacts(view.truth(), view.mode, view.clock(), view.since))
+        self.truth_line.show(TruthFacts(view.truth(), view.mode, view.since))
+        self.clock_face.show(view.clock())
         self.key_row.show(self.keys(view))
         self.health_row.show(self.health_facts(view))
 

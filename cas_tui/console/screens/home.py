@@ -69,6 +69,7 @@ class HomeScreen(PictureScreen):
     def compose(self) -> ComposeResult:
         """Every pane, once."""
         yield self.truth_line
+        yield self.clock_face
         yield self.fleet_line
         yield self.queue
         yield self.fleet

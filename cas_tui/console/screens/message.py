@@ -14,7 +14,7 @@ from cas_tui.console.glyphs import Glyphs
 from cas_tui.console.messages import Say, SendMessage
 from cas_tui.console.panes.pane import RuleLine
 from cas_tui.console.screens.base import Key, PictureScreen
-from cas_tui.console.screens.plan import Place, shape_of
+from cas_tui.console.screens.plan import Place, first_row, shape_of
 from cas_tui.console.view import View
 
 
@@ -40,6 +40,7 @@ class MessageScreen(PictureScreen):
     def compose(self) -> ComposeResult:
         """A rule line and the text."""
         yield self.truth_line
+        yield self.clock_face
         yield self.rule_line
         yield self.area
         yield self.key_row
@@ -59,7 +60,7 @@ class MessageScreen(PictureScreen):
         if shape_of(width, height) == "tiny":
             return
         places = {
-            "truth": Place(0, 0, width, 1),
+            **first_row(width),
             "rule": Place(0, 1, width, 1),
             "area": Place(1, 2, width - 2, height - 4),
         }

@@ -14,7 +14,7 @@ from cas_tui.console.glyphs import Glyphs
 from cas_tui.console.ink import Cells
 from cas_tui.console.panes.lines import LinesPane
 from cas_tui.console.screens.base import Key, PictureScreen, key
-from cas_tui.console.screens.plan import SMALLEST, Place, shape_of
+from cas_tui.console.screens.plan import SMALLEST, Place, first_row, shape_of
 from cas_tui.console.view import View
 from cas_tui.console.widgets.painted import Lines
 from cas_tui.model.shapes import Line
@@ -33,6 +33,7 @@ class LinesPage(PictureScreen):
     def compose(self) -> ComposeResult:
         """The list between the rows of every screen."""
         yield self.truth_line
+        yield self.clock_face
         yield self.pane
         yield self.key_row
         yield self.health_row
@@ -50,7 +51,7 @@ class LinesPage(PictureScreen):
     def _replan(self, width: int, height: int) -> None:
         if shape_of(width, height) == "tiny":
             return
-        places = {"truth": Place(0, 0, width, 1), "detail": Place(0, 1, width, height - 3)}
+        places = {**first_row(width), "detail": Place(0, 1, width, height - 3)}
         places |= {"keys": Place(0, height - 2, width, 1), "health": Place(0, height - 1, width, 1)}
         self.arrange_by(places)
 

@@ -29,6 +29,12 @@ def shape_of(width: int, height: int) -> str:
     return "tiny"
 
 
+def first_row(width: int) -> dict[str, Place]:
+    """Row 1: the truth line and the clock; the clock ends one cell before the edge where there is room."""
+    clock = 8 if width < 120 else 9
+    return {"truth": Place(0, 0, width - clock, 1), "clock": Place(width - clock, 0, clock, 1)}
+
+
 def plan(
     width: int, height: int, *, full: str = "", coach: bool = False, wants: Mapping[str, int] | None = None
 ) -> dict[str, Place]:
@@ -38,7 +44,7 @@ def plan(
     """
     shape = shape_of(width, height)
     places = {
-        "truth": Place(0, 0, width, 1),
+        **first_row(width),
         "keys": Place(0, height - 2, width, 1),
         "health": Place(0, height - 1, width, 1),
     }

@@ -17,7 +17,7 @@ from cas_tui.console.panes.lines import LinesPane
 from cas_tui.console.panes.pane import Pane
 from cas_tui.console.panes.stream import StreamPane
 from cas_tui.console.screens.base import Key, PictureScreen, key
-from cas_tui.console.screens.plan import Place, shape_of
+from cas_tui.console.screens.plan import Place, first_row, shape_of
 from cas_tui.console.view import View
 from cas_tui.console.widgets.keyed_list import KeyedList
 from cas_tui.console.widgets.painted import Painted
@@ -80,6 +80,7 @@ class RunScreen(PictureScreen):
     def compose(self) -> ComposeResult:
         """Tabs, every pane once, the rows at the foot."""
         yield self.truth_line
+        yield self.clock_face
         yield self.tabs
         yield from self.panes.values()
         yield self.key_row
@@ -99,7 +100,7 @@ class RunScreen(PictureScreen):
             return
         self.panes["stream"].shape = "medium"
         places = {
-            "truth": Place(0, 0, width, 1),
+            **first_row(width),
             "tabs": Place(0, 1, width, 2),
             self.active: Place(0, 3, width, height - 5),
         }
