@@ -7,7 +7,7 @@ from pathlib import Path
 from console_stage import Stage, console, row, screen_text
 
 from cas_tui.console.view import DemoInfo
-from cas_tui.console.widgets.coach import Seen, advice
+from cas_tui.console.widgets.coach import SHORT, Seen, advice
 from cas_tui.text import cells
 
 STORY = (
@@ -42,6 +42,7 @@ def test_each_beat_of_the_story_has_its_line() -> None:
     for seen, line in STORY:
         assert advice(seen)[0] == line
         assert cells(line) <= 110
+        assert cells(SHORT.get(line, line)) <= 78
 
 
 async def test_the_coach_line_takes_one_row_and_no_key_and_can_be_ended(tmp_path: Path) -> None:

@@ -80,6 +80,7 @@ class AttentionPane(Pane):
         self.heading = Lines()
         self._winner = winner
         self._rows: tuple[AttentionRow, ...] = ()
+        self._title = "1 Needs you"
 
     def compose(self) -> ComposeResult:
         """The rule line, the names of the columns, the list."""
@@ -100,12 +101,17 @@ class AttentionPane(Pane):
             items.append(Item("band:review", Band("Review: nothing waits"), selectable=False))
             items += [Item(row.key, row) for row in review]
         title = "1 Needs you: a run is waiting" if needs else "1 Needs you"
-        self.show_items(items, title, self._tail(bool(review)))
+        self.show_items(items, title)
+        self._title = title
+        self._retitle()
         self.heading.show(heading(self.size.width, self.shape) if needs or review else ())
 
-    def _tail(self, review: bool) -> str:
+    def _retitle(self) -> None:
+        """The count of newer rows stands on the *Review* rule; on the pane's own while that is not shown."""
         newer = self.list.state.newer
-        return f"{newer} newer" if newer and not review else "oldest first" if self._rows else ""
+        band = self.list.state.place("band:review") is not None
+        tail = f"{newer} newer" if newer and not band else "oldest first" if self._rows else ""
+        self.title_line.show(self._title, f'filter "{self.filter}"' if self.filter else tail)
 
     def _air(self, above: int, below: int) -> int:
         """On a large screen *Review* stands at the foot of the queue, with one empty row under it."""
@@ -122,7 +128,7 @@ class AttentionPane(Pane):
 
     def on_keyed_list_waiting(self) -> None:
         """The count of newer rows stands on a rule line."""
-        self.title_line.show(self.title_line.title, self._tail(any(row.band != "needs" for row in self._rows)))
+        self._retitle()
         self.list.redraw()
 
     def on_resize(self) -> None:

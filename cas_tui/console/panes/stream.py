@@ -147,7 +147,7 @@ class StreamPane(Pane):
         cells.to(46 + extra).put(text.percent(row.confidence), "muted")
         took = row.latency_s if row.latency_s is not None else row.age_s
         cells.to(53 + extra).put(text.span(took) if took is not None else "", "muted")
-        if row.verdict == "mismatched" and row.observed:
+        if row.verdict == "mismatched" and row.observed and cells.width - cells.x > 24:
             cells.to(59 + extra).put("came ", "muted").said(row.observed, "text")
         return cells.row()
 

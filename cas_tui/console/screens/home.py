@@ -98,6 +98,15 @@ class HomeScreen(PictureScreen):
         """Another size may be another layout."""
         self._replan(event.size.width, event.size.height)
 
+    def on_screen_suspend(self) -> None:
+        """Another screen has the operator: rows go where they belong meanwhile."""
+        self.queue.list.leave()
+
+    def on_screen_resume(self) -> None:
+        """The operator is back, and rows hold still again."""
+        if self.queue.list.has_focus:
+            self.queue.list.enter()
+
     # What is looked at
 
     @property

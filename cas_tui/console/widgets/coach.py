@@ -10,10 +10,37 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from cas_tui import text
 from cas_tui.console.ink import Cells, Row
 from cas_tui.console.widgets.painted import Painted
 
 PATIENCE_S: Final = 15.0
+
+
+SHORT: Final = {
+    "A scripted agent works in a scratch git repository. Nothing of yours is touched.": (
+        "A scripted agent in a scratch git repository. Nothing of yours is touched."
+    ),
+    "Reading needs no approval. You are called only when it wants to change something.": (
+        "Reading needs no approval. You are called when it wants to change something."
+    ),
+    "Above: its promise. Below: the exact change, all of it. a approves this and nothing else, d refuses.": (
+        "Above: its promise. Below: the exact change. a approves only this, d refuses."
+    ),
+    "Done means observed: its own record now says so. `git log` will show it. Press n.": (
+        "Done means observed: its own record says so, `git log` shows it. Press n."
+    ),
+    "It asks you. n, Enter, type, ctrl+s. Your answer becomes a belief you can follow.": (
+        "It asks you. n, Enter, type, ctrl+s. Your answer becomes a belief."
+    ),
+    "It asks you. Enter, type, ctrl+s. Your answer becomes a belief you can follow.": (
+        "It asks you. Enter, type, ctrl+s. Your answer becomes a belief."
+    ),
+    "Next it will try something you should refuse. ? shows the keys of where you are.": (
+        "Next it tries something you should refuse. ? shows the keys of where you are."
+    ),
+}
+"""The same lines where the row is short of room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,4 +122,5 @@ class Coach(Painted):
         cells = Cells(width).put(" ")
         if self._key:
             cells.put(f"{self._key} goes on. ", "text strong")
-        return (cells.put(self._line, "muted").row(),)
+        line = self._line if text.cells(self._line) < width - cells.x else SHORT.get(self._line, self._line)
+        return (cells.put(line, "muted").row(),)

@@ -234,11 +234,19 @@ class KeyedList(ScrollView, can_focus=True):
 
     def on_focus(self) -> None:
         """Rows hold still from here on, if the cursor is on one."""
-        self._hold_if_entered()
-        self.refresh()
+        self.enter()
 
     def on_blur(self) -> None:
         """The cursor left: rows go where they belong."""
+        self.leave()
+
+    def enter(self) -> None:
+        """The operator is in this list."""
+        self._hold_if_entered()
+        self.refresh()
+
+    def leave(self) -> None:
+        """The operator is elsewhere."""
         if self.state.held:
             before = self.state.cursor
             self.state.release()
