@@ -40,6 +40,7 @@ class Result:
 
 def recheck(ctx: Context, request: Request) -> Result | None:
     """Everything an approval must still meet just before the start; None when all holds (E3, E5, E9, F11-F13)."""
+    ctx.refresh_policy()
     now = ctx.clock()
     expires = parse_timestamp(request.expires_at) if request.expires_at else None
     if expires is not None and expires <= now:
@@ -100,7 +101,9 @@ def act(ctx: Context, request: Request, decision: Decision) -> Result:
         raw_ref = keep_raw(ctx, request, done.output)
         facts = {**done.facts, "post": dict(done.post)}
         result = Result(RequestState.SUCCEEDED, "ok", "", done.summary, raw_ref=raw_ref, facts=facts)
-    ctx.ledger.effects.finish(request.request_id, result.state, as_outcome(result))
+    ctx.ledger.effects.finish(
+        request.request_id, result.state, as_outcome(result) | {"policy_version": ctx.policy.version}
+    )
     return result
 
 

@@ -94,18 +94,23 @@ class StateFile:
         data = read_regular(self._paths.state_json, MAX_STATE_BYTES)
         return State() if data is None else decode_state(data)
 
-    def change(self, key: str, *patches: Patch) -> None:
-        """Apply patches once under `key`, durably.
+    def change(self, key: str, *patches: Patch) -> bool:
+        """Apply patches once under `key`, durably; False when they have to wait for a STATE.json that can be read.
+
+        What waits is kept in the ledger, and `settle` tries it again; nothing else stops for it.
 
         Raises:
-            StateConflict: not applied now; `settle` tries again.
-            WriteFailed, LedgerError: as their names say; the change stays planned where it was planned.
+            LedgerError: the change is not even planned.
         """
         if self._ledger.patches.is_done(key):
-            return
+            return True
         row = self._ledger.patches.plan(key, {"patches": [dict(patch) for patch in patches]})
-        self._apply(row["patches"])
+        try:
+            self._apply(row["patches"])
+        except (StateConflict, OSError):
+            return False
         self._ledger.patches.done(key)
+        return True
 
     def settle(self) -> list[str]:
         """Apply every planned change that is not yet done; returns why some still are not."""
@@ -135,7 +140,7 @@ class StateFile:
             except ValueError as error:
                 # A value that JSON cannot carry (NaN, a lone surrogate, a huge number) is the agent's to mend: writing
                 # the rest would change its meaning in silence.
-                raise StateConflict(f"STATE.json holds what cannot be written back: {error}; the change waits") from None
+                raise StateConflict(f"STATE.json cannot be written back ({error}); the change waits") from None
             if read_regular(path, MAX_STATE_BYTES) == before:
                 replace_file(path, data)
                 return

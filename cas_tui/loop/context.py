@@ -17,7 +17,7 @@ from cas_tui.ledger import Ledger
 from cas_tui.locations import RootPaths, RuntimePaths
 from cas_tui.loop.commit import StateFile
 from cas_tui.loop.journal import Journal
-from cas_tui.loop.policy import Policy
+from cas_tui.loop.policy import Policy, load_policy
 from cas_tui.loop.records import Actor
 from cas_tui.loop.redact import Redactor
 from cas_tui.protocol.encode import timestamp
@@ -47,6 +47,10 @@ class Context:
     epoch: int
     workspace: Workspace | None = None
     confinement: str = ""
+
+    def refresh_policy(self) -> None:
+        """Read the policy again: when a request is made and just before an effect starts (E9). Raises PolicyError."""
+        self.policy = load_policy(self.runtime.policy)
 
     @property
     def identity(self) -> tuple[str, str]:

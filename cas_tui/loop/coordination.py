@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cas_tui.loop.context import Context
-from cas_tui.loop.files import WriteFailed, append_line, read_regular, replace_file
+from cas_tui.loop.files import WriteFailed, append_line, is_regular, read_regular, remove_file, replace_file
 from cas_tui.loop.issues import surface
 from cas_tui.protocol.ops import SAFE_NAME
 from cas_tui.protocol.output import Coordination, update_frontmatter
@@ -81,7 +81,7 @@ def find_thread(ctx: Context, thread_id: str) -> Path | None:
         return None
     for place in THREAD_PLACES:
         path = ctx.paths.threads / place / f"{thread_id}.md"
-        if path.is_file() and not path.is_symlink():
+        if is_regular(path):
             return path
     return None
 
@@ -114,5 +114,5 @@ def _finish(ctx: Context, op: Coordination) -> tuple[str, str]:
         updates.append(("failed", " ".join(op.text.split())))
     target = ctx.paths.threads / "archived" / path.name
     replace_file(target, update_frontmatter(data.decode("utf-8", "replace"), tuple(updates)).encode("utf-8", "replace"))
-    path.unlink()
+    remove_file(path)
     return "ok", ""

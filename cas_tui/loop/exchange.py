@@ -12,12 +12,13 @@ from pathlib import Path
 import orjson
 
 from cas_tui.locations import RootPaths
-from cas_tui.loop.files import WriteFailed, read_regular, remove_file, replace_file
+from cas_tui.loop.files import WriteFailed, is_regular, names_in, read_regular, remove_file, replace_file
 from cas_tui.protocol.decode import Json
 from cas_tui.protocol.ops import SAFE_NAME
 from cas_tui.protocol.output import Entries, Frontmatter, format_frontmatter, parse_frontmatter
 
 MAX_EXCHANGE_BYTES = 16 << 20
+MAX_QUEUE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +139,7 @@ def _relative(paths: RootPaths, path: Path) -> str:
 
 def next_queued(paths: RootPaths) -> Path | None:
     """The oldest file of the queue, by name (PROTOCOL §2.1)."""
-    try:
-        names = sorted(path for path in paths.queue.iterdir() if path.suffix == ".md" and path.is_file())
-    except OSError:
-        return None
-    return names[0] if names else None
+    for name in names_in(paths.queue, ".md", MAX_QUEUE):
+        if is_regular(paths.queue / name):
+            return paths.queue / name
+    return None

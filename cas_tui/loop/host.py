@@ -8,28 +8,28 @@ same root is refused (PROTOCOL §5.3, SAFETY D08).
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from cas_tui.effects.preimages import PreImageStore
 from cas_tui.effects.workspace import Workspace
 from cas_tui.ledger import LeaseHeld, Ledger, LedgerError, StaleLease, boot_id
-from cas_tui.locations import RootPaths, RuntimePaths, runtime_paths, state_home
+from cas_tui.locations import RootPaths, runtime_paths, state_home
 from cas_tui.loop import gate, ingest, messages, recover, unapproved, writeback
 from cas_tui.loop.agent import Agent
-from cas_tui.loop.commit import StateConflict, StateFile
+from cas_tui.loop.commit import StateFile
 from cas_tui.loop.context import Clock, Context, Ids
 from cas_tui.loop.files import WriteFailed, read_regular
 from cas_tui.loop.journal import Journal
+from cas_tui.loop.locks import HostRefused, take_locks
 from cas_tui.loop.operator import current_operator
 from cas_tui.loop.passes import Passes
-from cas_tui.loop.policy import load_policy
+from cas_tui.loop.policy import PolicyError, load_policy
 from cas_tui.loop.redact import Redactor
 from cas_tui.protocol.decisions import Operator
 from cas_tui.protocol.requests import RequestKind, RequestState
@@ -38,16 +38,7 @@ from cas_tui.protocol.state import State
 BEAT_S = 1.0
 STEP_S = 0.05
 LOOK_S = 0.5
-HAND_OVER_S = 15.0
 PLACE = "place"
-
-
-class HostRefused(RuntimeError):
-    """This host cannot work here; the message is one clear line. `exit_code` as PROTOCOL §5.6."""
-
-    def __init__(self, message: str, exit_code: int = 8) -> None:
-        super().__init__(message)
-        self.exit_code = exit_code
 
 
 @dataclass(slots=True)
@@ -82,6 +73,7 @@ class Host:
         self._looked = 0.0
         self._signatures: dict[str, object] = {}
         self._fault = ""
+        self._state_fault = ""
         self._beater = threading.Thread(target=self._beat, name="lease", daemon=True)
         self._beater.start()
 
@@ -99,6 +91,8 @@ class Host:
             return _open(options, locks)
         except BaseException as error:
             locks.close()
+            if isinstance(error, PolicyError):
+                raise HostRefused(f"{error}; nothing can be decided until it is mended", 7) from None
             if isinstance(error, LedgerError):
                 raise HostRefused(str(error), 8 if isinstance(error, LeaseHeld) else 9) from None
             raise
@@ -161,7 +155,7 @@ class Host:
         except StaleLease:
             self._lost.set()
             return False
-        except (LedgerError, WriteFailed, StateConflict, OSError) as error:
+        except (LedgerError, WriteFailed, PolicyError, OSError) as error:
             # A failed write is a failure: nothing is acknowledged, and the step is tried again when there is room.
             if str(error) != self._fault:
                 self.options.say(f"cannot go on: {error}")
@@ -182,6 +176,7 @@ class Host:
                 writeback.close_expired(ctx, request)
                 busy = True
             busy |= self._show_again()
+            self._say_state(ctx.state.settle())
         for row in messages.undone(ctx):
             messages.carry_out(ctx, row)
             busy = True
@@ -195,6 +190,12 @@ class Host:
         else:
             self._phase = "idle"
         return busy
+
+    def _say_state(self, faults: list[str]) -> None:
+        """Say once why a change of STATE.json still waits."""
+        if faults and faults[0] != self._state_fault:
+            self.options.say(faults[0])
+        self._state_fault = faults[0] if faults else ""
 
     def _show_again(self) -> bool:
         """Show a pending effect anew when what it would change has changed: its digest is another one then (E3)."""
@@ -272,7 +273,7 @@ def _open(options: HostOptions, locks: contextlib.ExitStack) -> Host:
     runtime.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     runtime.directory.chmod(0o700)
     ledger = locks.enter_context(Ledger.create(runtime.ledger, clock=options.clock, ids=options.ids))
-    _take_locks(options, ledger, runtime, locks)
+    take_locks(root, runtime.lock, ledger, locks, run=options.agent is not None)
     workspace = _workspace(options, ledger)
     agent_name = options.agent_name or default_agent_name(root)
     confinement = options.agent.confinement if options.agent is not None else ""
@@ -321,43 +322,6 @@ def _open(options: HostOptions, locks: contextlib.ExitStack) -> Host:
         if passes.current() is not None:
             unapproved.look(ctx, "while no host was there")
     return Host(options, ctx, passes, locks)
-
-
-def _take_locks(options: HostOptions, ledger: Ledger, runtime: RuntimePaths, locks: contextlib.ExitStack) -> None:
-    """The advisory locks of one host per root: one in the runtime zone, one on the root for other users' hosts."""
-    deadline = time.monotonic() + (HAND_OVER_S if options.agent is not None else 0.0)
-    asked = False
-    while True:
-        try:
-            locks.enter_context(_flock(runtime.lock))
-            break
-        except BlockingIOError:
-            row = ledger.lease.read(str(options.root))
-            holder = f"{row.role} {row.pid}" if row is not None else "another host"
-            may_wait = options.agent is not None and (row is None or row.role != "run")
-            if not may_wait or time.monotonic() > deadline:
-                raise HostRefused(f"{options.root}: the lease is held by {holder}") from None
-            if not asked:
-                ledger.messages.add(str(options.root), "yield", "", _host_operator(), data={})
-                asked = True
-            time.sleep(STEP_S)
-    try:
-        locks.enter_context(_flock(options.root))
-    except BlockingIOError:
-        raise HostRefused(f"{options.root}: a host of another user holds this root; it can only be watched") from None
-    except OSError as error:
-        raise HostRefused(f"{options.root}: {error.strerror}", 9) from None
-
-
-@contextlib.contextmanager
-def _flock(path: Path) -> Iterator[None]:
-    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
-    descriptor = os.open(path, flags) if path.is_dir() else os.open(path, flags | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def _workspace(options: HostOptions, ledger: Ledger) -> Workspace | None:

@@ -13,9 +13,10 @@ from pathlib import Path
 
 from cas_tui.loop import issues, questions
 from cas_tui.loop.context import Context
+from cas_tui.loop.files import WriteFailed, newest_part, open_regular
 from cas_tui.loop.telemetry import recent
 from cas_tui.protocol.decode import Json, Malformed, Place
-from cas_tui.protocol.encode import parse_timestamp
+from cas_tui.protocol.encode import parse_timestamp, writable
 from cas_tui.protocol.journal import Learning, Observation, Prediction, Record, RecordKind, decode_record
 from cas_tui.protocol.requests import Request, RequestKind, RequestState
 
@@ -36,12 +37,17 @@ def ingest(ctx: Context) -> int:
             fresh.append(_mismatch(ctx, record))
     found = issues.find_new(ctx)
     if fresh or found:
-        ctx.ledger.requests.insert_pass((*fresh, *found))
+        ctx.ledger.requests.insert_pass([_recordable(request) for request in (*fresh, *found)])
     for name, cursor in cursors.items():
         ctx.ledger.cursors.set(name, cursor)
     for request in found:
         ctx.ledger.cursors.set(f"issue:{request.fields['file']}", {"request_id": request.request_id})
     return len(fresh) + len(found)
+
+
+def _recordable(request: Request) -> Request:
+    """The request with its agent text in a form that a ledger can hold: a lone surrogate is no reason to stop (T4)."""
+    return Request.from_json(writable(request.as_json()))
 
 
 def _operator(agent: str) -> bool:
@@ -58,8 +64,10 @@ def _new_records(
     """Records past the cursor; the moved cursor is put into `cursors`, to be saved after the requests."""
     name = f"ingest:{path.name}"
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
+        descriptor = open_regular(path)
+    except WriteFailed:
+        return
+    if descriptor is None:
         return
     try:
         status = os.fstat(descriptor)
@@ -128,8 +136,6 @@ def note_session_start(ctx: Context) -> None:
     """Remember where predictions.jsonl ends now: what the agent writes later is of this session."""
     key = f"session:{ctx.session_id}"
     if ctx.ledger.cursors.get(key) is None:
-        try:
-            size = ctx.paths.predictions.stat().st_size
-        except OSError:
-            size = 0
+        start, data = newest_part(ctx.paths.predictions, 0)
+        size = start + len(data)
         ctx.ledger.cursors.set(key, {"predictions": size})

@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 
 from cas_tui.loop.context import Context
-from cas_tui.loop.files import WriteFailed, create_file, read_regular, replace_file
+from cas_tui.loop.files import WriteFailed, create_file, names_in, read_regular, replace_file
 from cas_tui.protocol.decisions import Decision, Verdict
 from cas_tui.protocol.decode import Json
 from cas_tui.protocol.output import Frontmatter, format_frontmatter, parse_frontmatter, update_frontmatter
 from cas_tui.protocol.requests import Request, RequestKind, RequestState
 
 MAX_ISSUE_BYTES = 1 << 20
+MAX_ISSUES = 10_000
 STATUS = {Verdict.ASSIGN: "assigned", Verdict.RESOLVE: "resolved", Verdict.DISMISS: "dismissed"}
 
 
@@ -45,10 +46,7 @@ def surface(ctx: Context, trigger_id: str, ordinal: int, description: str) -> st
 
 def find_new(ctx: Context) -> list[Request]:
     """A request for every issue file that has none yet and is open."""
-    try:
-        names = sorted(path.name for path in ctx.paths.issues.iterdir() if path.suffix == ".md")
-    except OSError:
-        return []
+    names = names_in(ctx.paths.issues, ".md", MAX_ISSUES)
     fresh: list[Request] = []
     for name in names:
         if ctx.ledger.cursors.get(f"issue:{name}") is not None:

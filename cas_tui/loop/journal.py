@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from cas_tui.ledger import Ledger
-from cas_tui.loop.files import append_line
+from cas_tui.loop.files import append_line, newest_part
 from cas_tui.loop.records import Record
 from cas_tui.protocol.decode import Json, decode_strict
 from cas_tui.protocol.encode import encode_line
@@ -68,10 +68,4 @@ class Journal:
 
 def _holds(path: Path, line: bytes) -> bool:
     """Whether `line` stands whole in the newest part of the file (its entry_id makes it unlike any other)."""
-    try:
-        with path.open("rb") as file:
-            size = file.seek(0, 2)
-            file.seek(max(0, size - SEARCH_BYTES))
-            return line in file.read()
-    except FileNotFoundError:
-        return False
+    return line in newest_part(path, SEARCH_BYTES)[1]

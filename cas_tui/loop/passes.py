@@ -15,7 +15,7 @@ from cas_tui.loop import coordination, exchange, gate, observe, settle, unapprov
 from cas_tui.loop.agent import Agent, Call, Ended, Running
 from cas_tui.loop.context import Context
 from cas_tui.loop.exchange import Evidence, Inbound
-from cas_tui.loop.files import remove_file
+from cas_tui.loop.files import WriteFailed, remove_file
 from cas_tui.protocol.decode import Json
 from cas_tui.protocol.ops import Manifest, decode_ops
 from cas_tui.protocol.output import Coordination, Output, parse_output
@@ -209,10 +209,16 @@ class Passes:
             return False
         self._running = None
         unapproved.look(self.ctx, "while the agent ran")
-        if exchange.read_output(self.ctx.paths) is not None:
+        try:
+            written = exchange.read_output(self.ctx.paths) is not None
+        except WriteFailed as error:
+            # A link, a pipe or a flood in its place is no output; it goes, so that the next call finds it free.
+            remove_file(self.ctx.paths.output_md)
+            return self._no_output(trigger, ended, f"left an output that cannot be used ({error})")
+        if written:
             self._save(replace(trigger, phase="output", attempts=0))
             return True
-        return self._no_output(trigger, ended)
+        return self._no_output(trigger, ended, "wrote no output.md")
 
     def _start_agent(self, trigger: Trigger) -> bool:
         ctx = self.ctx
@@ -239,14 +245,14 @@ class Passes:
         self._running = self.agent.start(call)
         return True
 
-    def _no_output(self, trigger: Trigger, ended: Ended) -> bool:
+    def _no_output(self, trigger: Trigger, ended: Ended, what: str) -> bool:
         how = "timed out" if ended.timed_out else f"ended with exit code {ended.exit_code}"
         if ended.signal is not None:
             how = f"was ended by signal {ended.signal}"
         attempts = trigger.attempts + 1
         words = ended.output.decode("utf-8", "replace").strip().splitlines()
         last = f": {words[-1][:200]}" if words else ""
-        fault = self.ctx.redactor.redact(f"the agent {how} and wrote no output.md{last}").text
+        fault = self.ctx.redactor.redact(f"the agent {how} and {what}{last}").text
         if attempts >= self.ctx.policy.agent_attempts:
             self.say(f"{fault}; set aside after {attempts} attempts")
             self.failed = True
@@ -260,6 +266,7 @@ class Passes:
 
     def _take_output(self, trigger: Trigger) -> bool:
         ctx, trigger_id, pass_no = self.ctx, trigger.inbound.trigger_id, trigger.pass_no
+        ctx.refresh_policy()
         raw = exchange.read_output(ctx.paths)
         if raw is None:
             self._save(replace(trigger, phase="agent"))

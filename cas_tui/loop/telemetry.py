@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from cas_tui.loop.files import newest_part
 from cas_tui.protocol.decode import Malformed, Place
 from cas_tui.protocol.journal import Record, RecordKind, decode_record
 
@@ -16,14 +17,7 @@ WINDOW = 4 << 20
 
 def recent(path: Path, kind: RecordKind, *, window: int = WINDOW) -> Iterator[Record]:
     """The readable records in the last `window` bytes of a file, oldest first; none when there is no file."""
-    try:
-        with path.open("rb") as file:
-            size = file.seek(0, 2)
-            start = max(0, size - window)
-            file.seek(start)
-            data = file.read(window)
-    except OSError:
-        return
+    start, data = newest_part(path, window)
     if start:
         cut = data.find(b"\n") + 1
         data, start = data[cut:], start + cut

@@ -27,7 +27,7 @@ def process(ctx: Context, decision: Decision) -> bool:
     """Carry one decision to its end; False when it has to wait (its run is held).
 
     Raises:
-        LedgerError, WriteFailed, StateConflict: not finished; run again later, nothing will be done twice.
+        LedgerError, WriteFailed: not finished; run again later, nothing will be done twice.
     """
     request = ctx.ledger.requests.get(decision.request_id)
     if decision.verdict is Verdict.APPROVE:

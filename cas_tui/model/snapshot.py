@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import datetime
 
 from cas_tui.model import acts
@@ -13,6 +13,7 @@ from cas_tui.model.pairs import Pair
 from cas_tui.model.picture import Picture, RunPicture, names
 from cas_tui.model.words import ident, quote, said, since
 from cas_tui.protocol.decode import Json
+from cas_tui.protocol.encode import writable
 from cas_tui.protocol.journal import Learning, Observation, Record
 from cas_tui.protocol.requests import Request
 
@@ -25,7 +26,7 @@ def as_json(picture: Picture, now: datetime) -> Json:
     known = names(picture)
     runs = [_run(run, known[root], now) for root, run in picture.runs.items()]
     requests = [request.as_json() for run in picture.runs.values() for request in run.requests]
-    return _writable({"runs": runs, "requests": requests})
+    return writable({"runs": runs, "requests": requests})
 
 
 def _run(run: RunPicture, name: str, now: datetime) -> dict[str, Json]:
@@ -133,17 +134,6 @@ def _flagged(journal: Journal) -> list[Json]:
         for record in pair.records
         if record.flags
     ]
-
-
-def _writable(value: Json) -> Json:
-    """The value with every string writable: a lone surrogate becomes its escape, as text (SAFETY A05)."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode("utf-8")
-    if isinstance(value, Mapping):
-        return {_writable(str(name)): _writable(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_writable(item) for item in value]
-    return value
 
 
 def changes(old: Picture, new: Picture, now: datetime) -> tuple[str, ...]:

@@ -6,7 +6,9 @@ same bytes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from math import isfinite
 
 import orjson
 
@@ -30,6 +32,24 @@ def encode_pretty(value: Json) -> bytes:
 def canonical(value: Json) -> bytes:
     """Compact JSON with sorted keys: the bytes that digests are taken of (PROTOCOL §5.4)."""
     return _dump(value, orjson.OPT_SORT_KEYS)
+
+
+def writable(value: Json) -> Json:
+    """The same value in a form that JSON can carry: what was read leniently may hold more.
+
+    Lone surrogates become escapes; numbers that are not finite or beyond 64 bits become their text.
+    """
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(value, Mapping):
+        return {writable(str(name)): writable(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [writable(item) for item in value]
+    if isinstance(value, float) and not isfinite(value):
+        return str(value)
+    if isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value < 2**64:
+        return hex(value)
+    return value
 
 
 def _dump(value: Json, option: int) -> bytes:
