@@ -390,3 +390,29 @@ async def test_a_card_of_an_unapproved_kind_opens_like_any_other() -> None:
         await pilot.press("n", "enter")
         await settle(pilot)
         assert isinstance(app.screen, CardScreen)
+
+
+async def test_the_count_of_newer_rows_is_shown_where_there_is_no_review_band_yet() -> None:
+    """A held list says on its own rule line that something waits behind it."""
+    stage = Stage(attention_rows=(row("docs", "effect", "Change README.md +3 -1", "T1", 1),))
+    app = console(stage)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("n")
+        stage.attention_rows += (row("i18n", "issue", "Locale files have no owner", "", 0),)
+        app.publish()
+        await settle(pilot)
+        assert "1 newer --" in screen_text(app)[2]
+
+
+async def test_rows_go_where_they_belong_while_the_operator_is_on_a_card() -> None:
+    """Coming back from a card of its own screen shows the queue as it is now."""
+    stage = Stage()
+    app = console(stage)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("n", "n", "enter")
+        await settle(pilot)
+        stage.attention_rows = tuple(r for r in stage.attention_rows if r.request_id != "q-api")
+        await pilot.press("escape")
+        await settle(pilot)
+        assert "Which database" not in "\n".join(screen_text(app)[4:12])
+        assert app.home.request_id == "q-docs"

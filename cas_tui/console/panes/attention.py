@@ -101,7 +101,8 @@ class AttentionPane(Pane):
             items.append(Item("band:review", Band("Review: nothing waits"), selectable=False))
             items += [Item(row.key, row) for row in review]
         title = "1 Needs you: a run is waiting" if needs else "1 Needs you"
-        self.show_items(items, title)
+        # The rule line says what is true after the rows were taken in, and is drawn once.
+        self.show_items(items, self.title_line.title, self.title_line.tail)
         self._title = title
         self._retitle()
         self.heading.show(heading(self.size.width, self.shape) if needs or review else ())

@@ -89,7 +89,9 @@ class LinesPane(Pane):
 
     def show(self, lines: Sequence[Line], tail: str = "", run: str = "") -> None:
         """Show these rows; a row without detail is passed over by the cursor."""
-        if self.wraps and self.size.width > 8:
+        # What would fill an empty pane is said whole, on two rows if it must be.
+        alone = len(lines) == 1 and not lines[0].detail
+        if (self.wraps or alone) and self.size.width > 8:
             lines = [part for line in lines for part in wrapped(line, self.size.width, self.glyphs)]
         items = [Item(line.key, line, selectable=bool(line.detail)) for line in lines]
         title = f"{self.number} {self.name_of}" if self.number else self.name_of

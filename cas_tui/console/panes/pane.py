@@ -21,13 +21,13 @@ class RuleLine(Painted):
         super().__init__()
         self._glyphs = glyphs
         self.title = ""
-        self._tail = ""
+        self.tail = ""
         self._lit = False
 
     def show(self, title: str, tail: str = "") -> None:
         """Say this from now on."""
-        if (title, tail) != (self.title, self._tail):
-            self.title, self._tail = title, tail
+        if (title, tail) != (self.title, self.tail):
+            self.title, self.tail = title, tail
             self.repaint()
 
     def light(self, lit: bool) -> None:
@@ -37,7 +37,7 @@ class RuleLine(Painted):
 
     def rows(self, width: int, height: int) -> Sequence[Row]:
         """One rule line."""
-        return (rule(width, self.title, self._tail, self._glyphs["rule"], focused=self._lit),)
+        return (rule(width, self.title, self.tail, self._glyphs["rule"], focused=self._lit),)
 
 
 class Pane(Vertical):

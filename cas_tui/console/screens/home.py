@@ -103,7 +103,8 @@ class HomeScreen(PictureScreen):
         self.queue.list.leave()
 
     def on_screen_resume(self) -> None:
-        """The operator is back, and rows hold still again."""
+        """The operator is back: the queue is shown as it is now, and holds still from then on."""
+        self.app.publish()  # type: ignore[attr-defined]
         if self.queue.list.has_focus:
             self.queue.list.enter()
 
