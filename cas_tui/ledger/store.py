@@ -161,10 +161,9 @@ def open_existing(path: Path, clock: Callable[[], datetime], ids: Callable[[], s
 
 def _connect(path: Path, clock: Callable[[], datetime], ids: Callable[[], str], *, read_only: bool) -> Store:
     mode = "ro" if read_only else "rw"
-    quoted = str(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     with translated(path):
         connection = sqlite3.connect(
-            f"file:{quoted}?mode={mode}",
+            f"{path.absolute().as_uri()}?mode={mode}",
             uri=True,
             timeout=BUSY_TIMEOUT_S,
             isolation_level=None,

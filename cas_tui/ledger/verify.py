@@ -23,7 +23,7 @@ def verify(path: Path) -> tuple[Finding, ...]:
     Decisions are also held against the chain: each must be there, unchanged. An unreadable file is one finding.
     """
     try:
-        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
         try:
             rows = connection.execute(
                 "SELECT seq, at, monotonic_ns, boot_id, kind, data, prev_sha256, sha256 FROM audit ORDER BY seq"

@@ -283,7 +283,9 @@ class Painter:
         if option is not None and option.how is not How.EDIT:
             return self._line_rows(option)
         if self.guard.armed:
-            act = text.line(self.card.request.title, limit_cells=self.width - 26, ascii_only=self.glyphs.ascii)
+            # The subject of a commit is the agent's word, and the options are ours alone (T6).
+            ours = self.card.request.title.partition(': "')[0]
+            act = text.line(ours, limit_cells=self.width - 26, ascii_only=self.glyphs.ascii)
             words = text.pad(f" press y to approve: {act}", self.width)
             return self._pad_foot([self._cells().put(words, "text inverse").row()])
         live = self.state in (State.READY, State.UNSEEN)
