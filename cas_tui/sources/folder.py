@@ -57,9 +57,11 @@ class Folder:
         self.fault: Fault | None = None
         self._fd = -1
         self._identity: tuple[int, int] | None = None
+        self._directories: dict[str, int] = {}
 
     def refresh(self) -> None:
-        """Look once whether the root is still the directory it was; a new directory in its place is opened anew."""
+        """Begin a look: whether the root is still the directory it was. A new one in its place is opened anew."""
+        self._forget_directories()
         try:
             found = os.lstat(self.root)
         except OSError as error:
@@ -92,34 +94,23 @@ class Folder:
         """What stands at `rel` (a link inside the root: its target). Never raises OSError."""
         if self.fault is not None:
             return self.fault
+        head, _, name = rel.rpartition("/")
+        parent = self._directory(head) if head else self._fd
+        if isinstance(parent, Fault):
+            return parent
         try:
-            if "/" not in rel:
-                found = os.stat(rel, dir_fd=self._fd, follow_symlinks=False)
-                if not stat.S_ISLNK(found.st_mode):
-                    return found
+            found = os.stat(name, dir_fd=parent, follow_symlinks=False)
         except OSError as error:
             return fault_of(error)
+        if not stat.S_ISLNK(found.st_mode):
+            return found
         fd = self._open(rel, _FILE)
         if isinstance(fd, Fault):
-            return self._stat_unopened(rel, fd)
+            return fd
         try:
             return os.fstat(fd)
         finally:
             os.close(fd)
-
-    def _stat_unopened(self, rel: str, why: Fault) -> os.stat_result | Fault:
-        """The stat of a file that may not be opened, below a directory that may."""
-        head, _, name = rel.rpartition("/")
-        parent = self._open(head, _DIRECTORY) if head else Fault("missing")
-        if isinstance(parent, Fault):
-            return why
-        try:
-            found = os.stat(name, dir_fd=parent, follow_symlinks=False)
-        except OSError:
-            return why
-        finally:
-            os.close(parent)
-        return why if stat.S_ISLNK(found.st_mode) else found
 
     def open(self, rel: str) -> int | Fault:
         """A read-only descriptor of the regular file at `rel`; the caller closes it. Never raises OSError."""
@@ -153,12 +144,11 @@ class Folder:
         """
         if self.fault is not None:
             return self.fault
-        fd = self._open(rel, _DIRECTORY)
+        fd = self._directory(rel)
         if isinstance(fd, Fault):
             return fd
         try:
-            with os.scandir(fd) as entries:
-                names = sorted(entry.name for entry in entries if entry.name.endswith(suffix))
+            names = sorted(name for name in os.listdir(fd) if name.endswith(suffix))  # noqa: PTH208 (of a descriptor)
             found: list[tuple[str, Signature]] = []
             for name in names[:limit]:
                 try:
@@ -168,8 +158,16 @@ class Folder:
             return found, max(0, len(names) - limit)
         except OSError as error:
             return fault_of(error)
-        finally:
-            os.close(fd)
+
+    def _directory(self, rel: str) -> int | Fault:
+        """The directory at `rel`, opened once a look."""
+        known = self._directories.get(rel)
+        if known is not None:
+            return known
+        fd = self._open(rel, _DIRECTORY)
+        if not isinstance(fd, Fault):
+            self._directories[rel] = fd
+        return fd
 
     def _open(self, rel: str, flags: int) -> int | Fault:
         try:
@@ -207,10 +205,15 @@ class Folder:
 
     def close(self) -> None:
         """Let the directory go. `refresh` opens it again."""
+        self._forget_directories()
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
         self._identity = None
+
+    def _forget_directories(self) -> None:
+        while self._directories:
+            os.close(self._directories.popitem()[1])
 
 
 def read_at(fd: int, length: int, offset: int) -> bytes:

@@ -12,20 +12,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from cas_tui.protocol.decisions import Decision, Verdict
-from cas_tui.protocol.encode import parse_timestamp, timestamp
+from cas_tui.protocol.encode import timestamp
 from cas_tui.protocol.events import HostStatus, LedgerRead, Progress
 from cas_tui.protocol.requests import Request, RequestState
 
 if TYPE_CHECKING:
-    from cas_tui.ledger import Ledger
+    from cas_tui.ledger import HostRow, Ledger
 
 LOOK_EVERY_S: Final = 0.1
-LEASE_STALE_S: Final = 5.0
 NEWEST_REQUESTS: Final = 200
 NEWEST_DECISIONS: Final = 200
+NEWER: Final = "newer than this program"
 _TRIES: Final = 3
 
 _RAN: Final = frozenset({RequestState.SUCCEEDED, RequestState.FAILED, RequestState.RECONCILED})
@@ -51,9 +51,10 @@ class LedgerSource:
         self._identity: tuple[int, int] | None = None
         self._looked: float | None = None
         self._put_off = False
+        self._newer = False
         self._version: int | None = None
-        self._head: object = None
-        self._lease: Any = None
+        self._head: tuple[int, str] | None = None
+        self._lease: HostRow | None = None
         self._last: LedgerRead | None = None
         self._settled: dict[str, Progress] = {}
 
@@ -78,19 +79,23 @@ class LedgerSource:
         except OSError as error:
             self.close()
             return self._fault(f"unreadable: {os.strerror(error.errno or 0).lower()}")
-        from cas_tui.ledger import LedgerError, NewerLedger, NoLedger
+        from cas_tui.ledger import LedgerError, NoLedger
 
         try:
             return self._read((found.st_dev, found.st_ino))
         except NoLedger:
             self.close()
             return self._fault("none yet")
-        except NewerLedger:
-            self.close()
-            return self._fault("newer than this program")
         except LedgerError as error:
-            self.close()
-            return self._fault(f"unreadable: {error}")
+            return self._broken(str(error))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            # A row that does not decode: damage, or a newer program's words.
+            return self._broken(f"a row that this program cannot read ({type(error).__name__}: {error})")
+
+    def _broken(self, why: str) -> LedgerRead | None:
+        newer = self._newer
+        self.close()
+        return self._fault(NEWER if newer else f"unreadable: {why}")
 
     def close(self) -> None:
         """Close the connection; the next look opens it again."""
@@ -108,6 +113,7 @@ class LedgerSource:
         if self._ledger is None:
             self._ledger = Ledger.open(self._path, clock=self._clock, ids=_no_ids, read_only=True)
             self._identity = identity
+            self._newer = self._ledger.is_newer()
             self._settled.clear()
         ledger = self._ledger
         version = ledger.data_version()
@@ -127,7 +133,7 @@ class LedgerSource:
         host = self._host()
         now = timestamp(self._clock())
         head = ledger.audit.head()
-        if self._last is not None and not self._last.fault and head == self._head:
+        if self._last is not None and head == self._head:
             self._last = replace(self._last, host=host, read_at=now)
             return ledger.data_version()
         undecided = ledger.requests.list(root=self._root, undecided=True)
@@ -146,7 +152,8 @@ class LedgerSource:
             obligations=tuple(ledger.obligations.list(self._root)),
             messages=tuple(ledger.messages.list(self._root)),
             read_at=now,
-            audit_rows=_rows_of(head),
+            audit_rows=head[0],
+            fault=NEWER if self._newer else "",
         )
         self._head = head
         return ledger.data_version()
@@ -154,7 +161,7 @@ class LedgerSource:
     def _only_host(self) -> LedgerRead | None:
         """Nothing was written; a host can still have fallen silent meanwhile."""
         last = self._last
-        if last is None or last.fault:
+        if last is None:
             return None
         host = self._host()
         if host == last.host:
@@ -163,6 +170,8 @@ class LedgerSource:
         return self._last
 
     def _host(self) -> HostStatus:
+        from cas_tui.ledger import is_alive
+
         row = self._lease
         if row is None:
             return HostStatus()
@@ -171,13 +180,13 @@ class LedgerSource:
             pid=row.pid,
             hostname=row.hostname,
             heartbeat_at=row.heartbeat_at,
-            alive=host_lives(row, self._clock()),
+            alive=is_alive(row, self._clock()),
             workspace=row.workspace,
             confinement=row.confinement,
             phase=row.phase,
             phase_since=row.phase_since,
             agent=row.agent,
-            command=tuple(row.command),
+            command=row.command,
         )
 
     def _progress(
@@ -210,22 +219,6 @@ class LedgerSource:
         return self._last
 
 
-def host_lives(row: Any, now: datetime) -> bool:
-    """Whether a lease is alive: heartbeat under 5 s old and, on this host, a process with its pid (PROTOCOL §5.3)."""
-    beat = parse_timestamp(row.heartbeat_at) if row.heartbeat_at else None
-    if beat is None or (now - beat).total_seconds() > LEASE_STALE_S:
-        return False
-    if row.hostname != os.uname().nodename:
-        return True
-    try:
-        os.kill(row.pid, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError, ValueError):
-        return True
-    return True
-
-
 def progress_of(decision: Decision, request: Request | None, stages: frozenset[str]) -> Progress:
     """How far one decision got, by the host's durable marks and the state its request is in (CONSOLE §4.3.13)."""
     state = request.state if request is not None else None
@@ -244,10 +237,6 @@ def _merged(undecided: tuple[Request, ...], newest: tuple[Request, ...]) -> tupl
     """Both lists as one, each request once, in the order they were created."""
     old = {request.request_id for request in newest}
     return (*(request for request in undecided if request.request_id not in old), *newest)
-
-
-def _rows_of(head: object) -> int:
-    return int(head[0]) if isinstance(head, tuple) and head else 0
 
 
 def _no_ids() -> str:

@@ -10,9 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sources_kit import FILE, ids, line, lines, said, source
+from sources_kit import FILE, ids, line, lines, now, said, source
 
-from cas_tui.protocol.events import IssuesRead, LoopFiles, StateRead
+from cas_tui.ledger import Ledger
+from cas_tui.protocol.decisions import Operator
+from cas_tui.protocol.events import IssuesRead, LedgerRead, LoopFiles, StateRead
 from cas_tui.sources import watch as watch_module
 from cas_tui.sources.run import RunSource
 from cas_tui.sources.watch import watch
@@ -242,3 +244,37 @@ async def test_stopping_ends_the_watch_at_once(tmp_path: Path) -> None:
         await watched.until(lambda: bool(said(watched.events)))
         watched.stop.set()
         await asyncio.wait_for(watched.task, 5)
+
+
+@pytest.mark.skipif(not LINUX, reason="inotify is Linux's")
+async def test_what_the_ledger_records_is_seen_without_any_sweep_and_reading_it_wakes_nobody(tmp_path: Path) -> None:
+    """PROTOCOL §5.2: also a row that comes right after a look, when the next one has to wait for its 100 ms."""
+    root, zone = memory(tmp_path / "memory"), tmp_path / "state" / "zone"
+    zone.parent.mkdir()
+    run = source(root, zone)
+    looks = 0
+    poll = run.poll
+
+    def counting() -> tuple[object, ...]:
+        nonlocal looks
+        looks += 1
+        return poll()
+
+    run.poll = counting  # type: ignore[method-assign, assignment]
+    async with Watched(run, sweep_s=3600, methods=("inotify",)) as watched:
+
+        def holders() -> list[str]:
+            return [event.held_by for event in watched.events if isinstance(event, LedgerRead) and event.held]
+
+        await watched.until(lambda: bool(said(watched.events)))
+        with Ledger.create(zone / "ledger.db", clock=now, ids=lambda: "id") as ledger:
+            for name in ("a", "b", "c"):
+                operator = Operator(name, 0, "here", "cli")
+                ledger.holds.hold(str(root), operator)
+                await watched.until(lambda name=name: holders()[-1:] == [name])
+                ledger.holds.resume(str(root), operator)
+            await watched.until(lambda: [e.held for e in watched.events if isinstance(e, LedgerRead)][-1:] == [False])
+            before = looks
+            for _ in range(300):
+                await asyncio.sleep(0.001)
+            assert looks <= before + 3
