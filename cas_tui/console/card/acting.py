@@ -58,6 +58,8 @@ class Acting(_Base):
         def now(self) -> float: ...
         def at(self, event: events.Event) -> float: ...
         def repaint(self) -> None: ...
+        @property
+        def is_placed(self) -> bool: ...
         def _place_fields(self) -> None: ...
 
     _comment = ""
@@ -166,7 +168,7 @@ class Acting(_Base):
         if self.look.typing == "text":
             self.look.answer.text = self.area.text
         self._comment = ""
-        if self.is_mounted:
+        if self.is_placed:
             self._close()
 
     def line_key(self, child: TypedLine, event: events.Key) -> None:

@@ -242,7 +242,7 @@ class CardView(Handling, Painted, can_focus=True):
 
     def _go_on(self) -> None:
         made = self._layout_made
-        if made is None or made.complete or not self.is_mounted:
+        if made is None or made.complete or not self.is_placed:
             return
         until = time.monotonic() + 0.015
         while not made.step() and time.monotonic() < until:
@@ -259,7 +259,7 @@ class CardView(Handling, Painted, can_focus=True):
     def repaint(self) -> None:
         """Draw again what changed; then the guard is told what is on the screen."""
         super().repaint()
-        if self.card is not None and not self._painting and self.is_mounted:
+        if self.card is not None and not self._painting and self.is_placed:
             self._painting = True
             self.call_after_refresh(self._was_painted)
 
@@ -296,8 +296,10 @@ class CardView(Handling, Painted, can_focus=True):
 
     @property
     def is_on_screen_now(self) -> bool:
-        """Whether it is part of the screen that is looked at."""
-        return self.is_mounted and self.app.screen is self.screen and self.display and self.size.height > 0
+        """Whether it is part of the screen that is looked at. A card that was just closed is part of none."""
+        if not self.is_placed or not self.display or self.size.height <= 0:
+            return False
+        return self.app.screen in self.ancestors
 
     def _place_fields(self) -> None:
         wanted = {name: Place(*place) for name, place in self.frame.places.items() if name in self.open_fields()}

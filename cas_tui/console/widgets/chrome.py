@@ -41,7 +41,7 @@ class TruthLine(Painted):
         if facts is None:
             return ()
         truth = facts.truth
-        total = self.screen.size.width
+        total = self.app.size.width
         cells = Cells(width, ascii_only=self._glyphs.ascii)
         mode_ink = "muted" if facts.mode in ("LIVE", "DEMO") else "mode strong"
         cells.put(" cas-tui", "text strong").put("  ").put(facts.mode, mode_ink).put("   ")

@@ -75,9 +75,18 @@ class Painted(Widget):
         """Whether row `y` is the filled one."""
         return False
 
+    @property
+    def is_placed(self) -> bool:
+        """Whether it is mounted and still part of a screen.
+
+        Timers and late messages reach a widget whose screen was closed a moment ago; it has no screen to draw on then,
+        and Textual raises for whoever asks.
+        """
+        return self.is_mounted and self.is_attached
+
     def repaint(self) -> None:
         """Make the rows again and refresh the cells that differ."""
-        if not self.is_mounted or self.size.width <= 0:
+        if not self.is_placed or self.size.width <= 0:
             return
         if self._drawn_width != self.size.width:
             self.refresh()
