@@ -138,7 +138,17 @@ class Handling(Acting):
         page = max(1, height - 1)
         last = len(self._layout_made.lines) + 1 if self._layout_made else 0
         steps = {"space": page, "pagedown": page, "pageup": -page, "ctrl+d": height // 2, "ctrl+u": -(height // 2)}
-        if name in ("g", "home"):
+        at_end = self.look.top + height >= last - 1
+        if (
+            name == "space"
+            and at_end
+            and self._layout_made
+            and (gap := self._layout_made.first_unseen(self.guard.seen))
+        ):
+            # The rows that a jump or a hurried page left out are one key away.
+            self.look.top = gap
+            self.repaint()
+        elif name in ("g", "home"):
             self.look.top = 0
         elif name in ("G", "end"):
             self.look.top = last
