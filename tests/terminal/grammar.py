@@ -24,7 +24,7 @@ CONTROL = re.compile(
     rb"|[0-9]{1,3}(?:;[0-9]{1,3}){0,40}m|m"
     rb")"
     rb"|\x1b\]22;(?:default|pointer|text)\x07"  # the shape of the mouse pointer
-    rb"|\r?\n(?=\x1b\[[0-9]+;1H)"  # from one row of a whole screen to the next
+    rb"|\r?\n(?=\x1b\[[0-9]+;[0-9]+H)"  # from one row of a whole screen to the next
 )
 """Every control sequence that is allowed. No erase, no scroll, no title, no clipboard, no link, no query of colours."""
 

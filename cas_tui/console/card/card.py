@@ -281,7 +281,7 @@ class CardView(Handling, Painted, can_focus=True):
         made, (_, _, _, height) = self._layout_made, self.frame.payload
         before = self.state
         self.guard.painted(card.request.digest, card.payload_id, self.now())
-        if self._has_payload and made is not None and self._layout_for[1] == card.payload_id:
+        if self._has_payload and made is not None and self._layout_for[1:2] == (card.payload_id,):
             for start, end in made.visible(self.look.top, height):
                 self.guard.rows_seen(start, end)
             unseen = made.unseen(self.guard.seen)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from textual.geometry import NULL_OFFSET, NULL_SPACING, Region, Size
 from textual.layout import Layout, WidgetPlacement
@@ -122,3 +123,14 @@ class PictureScreen(Screen[None]):
 
 
 CardMaker = Callable[[], Widget]
+
+
+def leave(screen: Screen[Any], result: Any = None) -> None:
+    """Close a screen, once.
+
+    Two quick keys reach the same screen before the first has closed it; the second finds another one on top, or none
+    to go back to, and must do nothing (T4).
+    """
+    stack = screen.app.screen_stack
+    if len(stack) > 1 and stack[-1] is screen:
+        screen.dismiss(result)

@@ -13,7 +13,7 @@ from cas_tui import text
 from cas_tui.console.commands import bindings
 from cas_tui.console.glyphs import Glyphs
 from cas_tui.console.messages import DecisionRefused, DecisionSent, LeaveCard, NextRequest, Say
-from cas_tui.console.screens.base import Key, PictureScreen
+from cas_tui.console.screens.base import Key, PictureScreen, leave
 from cas_tui.console.screens.plan import Place, shape_of
 from cas_tui.console.view import View
 from cas_tui.console.widgets.chrome import HealthFacts
@@ -108,12 +108,12 @@ class CardScreen(PictureScreen):
 
     def action_back(self) -> None:
         """Back to home, undecided."""
-        self.dismiss(None)
+        leave(self, None)
 
     def on_leave_card(self, event: LeaveCard) -> None:
         """The card asks to be left."""
         event.stop()
-        self.dismiss(None)
+        leave(self, None)
 
     def on_next_request(self, event: NextRequest) -> None:
         """The card asks for the next one."""
@@ -127,7 +127,7 @@ class CardScreen(PictureScreen):
             self.post_message(Say("nothing else waits" if step > 0 else "this is the first"))
             return
         if not row.request_id:
-            self.dismiss(None)
+            leave(self, None)
             return
         self._root, self._request_id = row.root, row.request_id
         self.again()

@@ -13,7 +13,7 @@ from textual.widgets import TextArea
 from cas_tui.console.glyphs import Glyphs
 from cas_tui.console.messages import Say, SendMessage
 from cas_tui.console.panes.pane import RuleLine
-from cas_tui.console.screens.base import Key, PictureScreen
+from cas_tui.console.screens.base import Key, PictureScreen, leave
 from cas_tui.console.screens.plan import Place, first_row, shape_of
 from cas_tui.console.view import View
 
@@ -93,9 +93,9 @@ class MessageScreen(PictureScreen):
             return
         self._keep(self._root, "")
         self.app.post_message(SendMessage(self._root, words))
-        self.dismiss(None)
+        leave(self, None)
 
     def action_back(self) -> None:
         """Leave, and keep what was typed."""
         self._keep(self._root, self.area.text)
-        self.dismiss(None)
+        leave(self, None)

@@ -13,7 +13,7 @@ from cas_tui.console.commands import COMMANDS, HELP, SCOPE_TITLES, bindings
 from cas_tui.console.glyphs import Glyphs
 from cas_tui.console.ink import Cells
 from cas_tui.console.panes.lines import LinesPane
-from cas_tui.console.screens.base import Key, PictureScreen, key
+from cas_tui.console.screens.base import Key, PictureScreen, key, leave
 from cas_tui.console.screens.plan import SMALLEST, Place, first_row, shape_of
 from cas_tui.console.view import View
 from cas_tui.console.widgets.painted import Lines
@@ -72,7 +72,7 @@ class LinesPage(PictureScreen):
 
     def action_back(self) -> None:
         """Back to where it was opened."""
-        self.dismiss(None)
+        leave(self, None)
 
 
 def _readable(line: Line) -> Line:

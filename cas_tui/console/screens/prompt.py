@@ -18,6 +18,7 @@ from textual.widgets import Input
 from cas_tui import text
 from cas_tui.console.commands import named
 from cas_tui.console.ink import Cells, Row, Span
+from cas_tui.console.screens.base import leave
 from cas_tui.console.widgets.painted import Lines, Painted
 
 
@@ -48,7 +49,7 @@ class AskScreen(ModalScreen[str]):
         """An offered key answers; any other leaves."""
         event.stop()
         event.prevent_default()
-        self.dismiss(event.key if event.key in self._keys else "")
+        leave(self, event.key if event.key in self._keys else "")
 
 
 class Offer(Painted):
@@ -117,11 +118,11 @@ class LineScreen(ModalScreen[str | None]):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Take it."""
-        self.dismiss(event.value)
+        leave(self, event.value)
 
     def action_leave(self) -> None:
         """Leave it."""
-        self.dismiss(None)
+        leave(self, None)
 
 
 def offer_names(typed: str) -> str:

@@ -16,7 +16,7 @@ from cas_tui.console.ink import Cells, Row
 from cas_tui.console.panes.lines import LinesPane
 from cas_tui.console.panes.pane import Pane
 from cas_tui.console.panes.stream import StreamPane
-from cas_tui.console.screens.base import Key, PictureScreen, key
+from cas_tui.console.screens.base import Key, PictureScreen, key, leave
 from cas_tui.console.screens.plan import Place, first_row, shape_of
 from cas_tui.console.view import View
 from cas_tui.console.widgets.keyed_list import KeyedList
@@ -145,7 +145,7 @@ class RunScreen(PictureScreen):
 
     def action_back(self) -> None:
         """Back to home."""
-        self.dismiss(None)
+        leave(self, None)
 
     def on_keyed_list_moved(self) -> None:
         """Enter may work now."""
