@@ -19,7 +19,6 @@ from cas_tui.protocol.decisions import Verdict
 from cas_tui.protocol.requests import RequestState
 
 
-
 def prepared(tmp_path: Path, verdict: Verdict, **arguments: object) -> tuple[Prepared, str, World]:
     """A world in which the host asked for a commit, the operator decided, and nobody lives to carry it out."""
     home = tmp_path / "home"
@@ -43,9 +42,7 @@ def prepared(tmp_path: Path, verdict: Verdict, **arguments: object) -> tuple[Pre
 
 
 def commits(world: World) -> int:
-    done = subprocess.run(
-        ["git", "log", "--oneline"], cwd=world.workspace, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run(["git", "log", "--oneline"], cwd=world.workspace, capture_output=True, text=True, check=True)
     return len([line for line in done.stdout.splitlines() if "Add new.md" in line])
 
 
@@ -77,7 +74,11 @@ def test_an_approved_commit_runs_at_most_once_whenever_the_host_is_killed(tmp_pa
             assert stage.host() == 0
             assert stage.door.find(request_id).state is RequestState.UNKNOWN, "an unknown outcome was tried again"
             stage.door.decide(
-                request_id, Verdict.RECONCILE, digest=None, comment="looked", arguments={"happened": commits(world) == 1}
+                request_id,
+                Verdict.RECONCILE,
+                digest=None,
+                comment="looked",
+                arguments={"happened": commits(world) == 1},
             )
             assert stage.host() == 0
             assert stage.door.find(request_id).state is RequestState.RECONCILED

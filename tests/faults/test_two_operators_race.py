@@ -48,7 +48,10 @@ def test_of_two_approvals_at_once_one_wins_and_the_effect_runs_once(world: World
         start = len(list(w.workspace.glob("f*.txt")))
         names = [f"f{start + n:03}.txt" for n in range(PER_PASS)]
         return ops(
-            *({"kind": "fs_write", "op_id": name, "path": name, "content": name, "predict": predict()} for name in names)
+            *(
+                {"kind": "fs_write", "op_id": name, "path": name, "content": name, "predict": predict()}
+                for name in names
+            )
         )
 
     host, _ = world.run(*([many] * (ROUNDS // PER_PASS)))

@@ -83,7 +83,8 @@ def test_a_console_that_watched_and_one_that_comes_later_show_the_same_rows(here
     assert rows.attention(watcher.picture, now) == rows.attention(late.picture, now)
     # When a file was read is a fact about the reader, not about the run.
     seen, later = (
-        [replace(row, data_age_s=None) for row in rows.fleet(picture, now)] for picture in (watcher.picture, late.picture)
+        [replace(row, data_age_s=None) for row in rows.fleet(picture, now)]
+        for picture in (watcher.picture, late.picture)
     )
     assert seen == later
     assert rows.truth(watcher.picture, now) == rows.truth(late.picture, now)
