@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
-DIRECTORY: Final = click.Path(path_type=Path, file_okay=True, dir_okay=True)
+DIRECTORY: Final = click.Path(path_type=Path, file_okay=True, dir_okay=True, readable=False)
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 root_argument = click.argument("root", type=DIRECTORY)

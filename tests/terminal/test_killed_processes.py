@@ -42,13 +42,3 @@ def test_a_killed_host_is_said_within_five_seconds_and_the_console_can_still_dec
         shown.press("a")
         shown.see("observed")
     assert "python 3.11" in (here.workspace / "README.md").read_text()
-
-
-def test_a_root_without_any_file_and_one_that_cannot_be_read_open_and_say_so(here: Stage) -> None:
-    with console(here) as shown:
-        shown.see("Nothing needs you", "none yet")
-    gone = here.base / "gone"
-    here.root.rename(gone)
-    here.root.write_text("a file where a root should be")
-    done = here.cas("status", str(here.root), code=None)
-    assert done.returncode in (0, 6) and "Traceback" not in done.stderr
