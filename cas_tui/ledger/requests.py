@@ -13,7 +13,7 @@ from cas_tui.protocol.decode import Json, decode_strict
 from cas_tui.protocol.digest import normalised_fields
 from cas_tui.protocol.encode import canonical, parse_timestamp
 from cas_tui.protocol.machines import NEXT, is_terminal, may_follow
-from cas_tui.protocol.requests import PreImage, Request, RequestKind, RequestState, Tier
+from cas_tui.protocol.requests import Request, RequestKind, RequestState
 
 _COLUMNS = "SELECT document FROM requests"
 UNDECIDED = tuple(sorted({str(state) for table in NEXT.values() for state in table}))
@@ -126,70 +126,22 @@ class Requests:
         )
         return None if row is None else _request(row)
 
-    def make_pending(
-        self,
-        request_id: str,
-        *,
-        pre_image: PreImage,
-        digest: str,
-        tier: Tier,
-        reasons: Sequence[str],
-        flags: Sequence[str],
-        display: Mapping[str, Json],
-        title: str,
-        expires_at: str | None = None,
-    ) -> Request:
-        """A waiting request is shown: its pre-image and digest are what an approval will be bound to."""
-        return self._shown(
-            request_id,
-            RequestState.WAITING,
-            {
-                "pre_image": pre_image,
-                "digest": digest,
-                "tier": tier,
-                "reasons": tuple(reasons),
-                "flags": tuple(flags),
-                "display": dict(display),
-                "title": title,
-                "expires_at": expires_at,
-            },
-        )
+    def show(self, request: Request, *, was: RequestState) -> Request:
+        """Make `request`, as it is given, the pending one: its digest is what an approval is bound to from now on (E3).
 
-    def show_again(
-        self,
-        request_id: str,
-        *,
-        pre_image: PreImage,
-        digest: str,
-        tier: Tier,
-        reasons: Sequence[str],
-        flags: Sequence[str],
-        display: Mapping[str, Json],
-        title: str,
-    ) -> Request:
-        """What a pending effect would change has changed: from now on the new digest is the pending one (E3)."""
-        return self._shown(
-            request_id,
-            RequestState.PENDING,
-            {
-                "pre_image": pre_image,
-                "digest": digest,
-                "tier": tier,
-                "reasons": tuple(reasons),
-                "flags": tuple(flags),
-                "display": dict(display),
-                "title": title,
-            },
-        )
+        Args:
+            was: `waiting` for one that is shown for the first time, `pending` for one whose world has changed.
 
-    def _shown(self, request_id: str, wanted: RequestState, changes: dict[str, object]) -> Request:
+        Raises:
+            NotFound, NotTaken: it is not in that state any more.
+        """
         with self._store.write():
-            request = self.get(request_id)
-            if request.state is not wanted:
-                raise NotTaken(f"{request_id}: is {request.state}, not {wanted}")
-            fresh = replace(request, state=RequestState.PENDING, **changes)  # type: ignore[arg-type]
+            current = self.get(request.request_id)
+            if current.state is not was:
+                raise NotTaken(f"{request.request_id}: is {current.state}, not {was}")
+            fresh = replace(request, state=RequestState.PENDING)
             self.put(fresh)
-            self._audit.append("shown", {"request_id": request_id, "digest": fresh.digest})
+            self._audit.append("shown", {"request_id": fresh.request_id, "digest": fresh.digest})
             return fresh
 
     def move(

@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 
-from cas_tui.effects.errors import Refused
 from cas_tui.ledger import NotFound
 from cas_tui.loop import gate
 from cas_tui.loop.context import Context
 from cas_tui.loop.records import Actor, action_words
 from cas_tui.loop.trio import said
 from cas_tui.protocol.decisions import Decision
-from cas_tui.protocol.requests import PreImage, Request, RequestState
+from cas_tui.protocol.requests import Request, RequestState
 
 
 def supersede(ctx: Context, decision: Decision, old: Request) -> Request:
@@ -53,20 +52,7 @@ def supersede(ctx: Context, decision: Decision, old: Request) -> Request:
         outcome={},
         flags=(),
     )
-    shown = gate.try_show(ctx, old.trigger_id, old.op_id, old.op_kind, fields)
-    if isinstance(shown, Refused):
-        shown = gate.impossible(ctx, fresh, shown)
-    shown = gate.regrade(fresh, shown)
-    fresh = replace(
-        fresh,
-        title=shown.title,
-        digest=shown.digest,
-        pre_image=PreImage.from_json(shown.pre_image),
-        display=shown.display,
-        tier=shown.tier,
-        reasons=(*shown.reasons, "modified by operator"),
-        flags=shown.flags,
-        expires_at=gate.expiry(ctx, shown.tier),
-    )
+    fresh = gate.appear(ctx, fresh)
+    fresh = replace(fresh, reasons=(*fresh.reasons, "modified by operator"))
     ctx.ledger.requests.insert_pass((fresh,))
     return fresh

@@ -88,7 +88,7 @@ def make_requests(
         claim = predict(ctx, f"{trigger_id}:{pass_no}:{op.op_id}", op)
         request = _request(ctx, trigger_id, pass_no, op, claim, source, after)
         if shown is not None:
-            request = _with(ctx, request, regrade(request, shown, claim))
+            request = _with(ctx, request, regrade(request, shown))
         requests.append(request)
     return Gated(tuple(requests), tuple(receipts))
 
@@ -112,7 +112,6 @@ def _request(
     after: Request | None,
 ) -> Request:
     twin = ctx.ledger.requests.same_act(str(ctx.root), op.kind, op.fields)
-    flags = (claim.fault,) if claim.fault else ()
     return Request(
         request_id=f"r-{ctx.ids()}",
         kind=RequestKind.EFFECT,
@@ -130,9 +129,8 @@ def _request(
         op_kind=op.kind,
         action_id=claim.action_id or "",
         fields=op.fields,
-        source={**source, "lessons_ignored": claim.lessons_ignored},
+        source={**source, "lessons_ignored": claim.lessons_ignored, "claim_fault": claim.fault},
         after=after.request_id if after else None,
-        flags=flags,
         prediction=claim.action_id,
         policy_version=ctx.policy.version,
         seen_before=twin.request_id if twin else None,
@@ -182,13 +180,15 @@ def _shown(
     return Shown(fields, prepared.title, digest, pre_image, display, tier, reasons, prepared.flags)
 
 
-def regrade(request: Request, shown: Shown, claim: Claim | None = None) -> Shown:
+def regrade(request: Request, shown: Shown) -> Shown:
     """The same effect with the tier that its prediction and the lessons it ignores give it."""
-    ignored = claim.lessons_ignored if claim else int(request.source.get("lessons_ignored", 0))
+    ignored = int(request.source.get("lessons_ignored", 0))
+    fault = str(request.source.get("claim_fault", ""))
     reversible = "cannot be put back" not in shown.reasons
     facts = Grading(request.op_kind, request.prediction is not None, reversible, shown.flags, ignored)
     tier, reasons = grade(facts)
-    return replace(shown, tier=tier, reasons=reasons, flags=tuple(dict.fromkeys([*request.flags, *shown.flags])))
+    flags = (fault, *shown.flags) if fault else shown.flags
+    return replace(shown, tier=tier, reasons=reasons, flags=flags)
 
 
 def _with(ctx: Context, request: Request, shown: Shown) -> Request:
@@ -212,30 +212,22 @@ def expiry(ctx: Context, tier: Tier) -> str | None:
     return timestamp(ctx.clock() + timedelta(seconds=ctx.policy.t3_expires_s))
 
 
+def appear(ctx: Context, request: Request) -> Request:
+    """The request as it would be shown now: payload, digest, pre-image, tier, flags; one not doable, as just that."""
+    shown = try_show(ctx, request.trigger_id, request.op_id, request.op_kind, request.fields)
+    if isinstance(shown, Refused):
+        shown = impossible(ctx, request, shown)
+    return _with(ctx, request, regrade(request, shown))
+
+
 def release_waiting(ctx: Context) -> int:
     """Show every waiting request whose predecessor has ended; returns how many became pending."""
     released = 0
     for request in ctx.ledger.requests.list(root=str(ctx.root), states=(RequestState.WAITING,)):
         before = ctx.ledger.requests.get(request.after) if request.after else None
-        if before is not None and before.state in UNDECIDED:
-            continue
-        shown = try_show(ctx, request.trigger_id, request.op_id, request.op_kind, request.fields)
-        if isinstance(shown, Refused):
-            shown = impossible(ctx, request, shown)
-        shown = regrade(request, shown)
-        full = _with(ctx, request, shown)
-        ctx.ledger.requests.make_pending(
-            request.request_id,
-            pre_image=full.pre_image,
-            digest=full.digest,
-            tier=full.tier or Tier.T3,
-            reasons=full.reasons,
-            flags=full.flags,
-            display=full.display,
-            title=full.title,
-            expires_at=full.expires_at,
-        )
-        released += 1
+        if before is None or before.state not in UNDECIDED:
+            ctx.ledger.requests.show(appear(ctx, request), was=RequestState.WAITING)
+            released += 1
     return released
 
 
@@ -257,22 +249,11 @@ def signature(ctx: Context, request: Request) -> object:
 
 def show_again(ctx: Context, request: Request) -> bool:
     """Compute a pending effect anew; when its digest is another one, that is what is pending from now on (E2, E3)."""
-    shown = try_show(ctx, request.trigger_id, request.op_id, request.op_kind, request.fields)
-    if isinstance(shown, Refused):
-        shown = impossible(ctx, request, shown)
-    if shown.digest == request.digest:
+    fresh = appear(ctx, request)
+    if fresh.digest == request.digest:
         return False
-    full = _with(ctx, request, regrade(request, shown))
-    ctx.ledger.requests.show_again(
-        request.request_id,
-        pre_image=full.pre_image,
-        digest=full.digest,
-        tier=full.tier or Tier.T3,
-        reasons=full.reasons,
-        flags=full.flags,
-        display=full.display,
-        title=full.title,
-    )
+    # Its expiry stays: changing a file buys no time.
+    ctx.ledger.requests.show(replace(fresh, expires_at=request.expires_at), was=RequestState.PENDING)
     return True
 
 

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from cas_tui.effects import fingerprint
-from cas_tui.effects.errors import Refused
 from cas_tui.effects.fingerprint import Fingerprint
 from cas_tui.ledger import NotFound
 from cas_tui.loop import gate
@@ -22,7 +21,7 @@ from cas_tui.protocol.decisions import Decision
 from cas_tui.protocol.decode import Json
 from cas_tui.protocol.digest import sha256
 from cas_tui.protocol.encode import canonical
-from cas_tui.protocol.requests import PathImage, PreImage, Request, RequestKind, RequestState
+from cas_tui.protocol.requests import PathImage, Request, RequestKind, RequestState
 
 CURSOR = "workspace"
 
@@ -123,20 +122,8 @@ def restore(ctx: Context, key: str, operator: str, request: Request, path: str, 
         source={"reverts": request.request_id},
         policy_version=ctx.policy.version,
     )
-    shown = gate.try_show(ctx, "", fresh.op_id, fresh.op_kind, fields)
-    if isinstance(shown, Refused):
-        shown = gate.impossible(ctx, fresh, shown)
-    shown = gate.regrade(fresh, shown)
-    fresh = replace(
-        fresh,
-        title=shown.title,
-        digest=shown.digest,
-        pre_image=PreImage.from_json(shown.pre_image),
-        display=shown.display,
-        tier=shown.tier,
-        reasons=(*shown.reasons, "asked for by an operator"),
-        flags=shown.flags,
-    )
+    fresh = gate.appear(ctx, fresh)
+    fresh = replace(fresh, reasons=(*fresh.reasons, "asked for by an operator"))
     ctx.ledger.requests.insert_pass((fresh,))
     return [fresh]
 

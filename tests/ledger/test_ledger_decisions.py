@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from cas_tui.ledger import (
 )
 from cas_tui.protocol.decisions import Verdict
 from cas_tui.protocol.encode import timestamp
-from cas_tui.protocol.requests import PreImage, RequestKind, RequestState, Tier
+from cas_tui.protocol.requests import RequestKind, RequestState, Tier
 
 
 @pytest.fixture
@@ -139,16 +140,8 @@ def test_a_waiting_request_takes_no_verdict_until_it_is_shown(ledger: Ledger) ->
     ledger.requests.insert_pass([request(state=RequestState.WAITING, digest="")])
     with pytest.raises(NotTaken):
         ledger.decisions.decide(decision(digest=""))
-    shown = ledger.requests.make_pending(
-        "r-1",
-        pre_image=PreImage(),
-        digest="sha256:new",
-        tier=Tier.T2,
-        reasons=("why",),
-        flags=(),
-        display={"kind": "diff"},
-        title="now",
-    )
+    later = replace(ledger.requests.get("r-1"), digest="sha256:new", tier=Tier.T2)
+    shown = ledger.requests.show(later, was=RequestState.WAITING)
     assert shown.state is RequestState.PENDING and shown.tier is Tier.T2
     assert ledger.decisions.decide(decision(digest="sha256:new")).state is RequestState.APPROVED
 
